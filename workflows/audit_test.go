@@ -98,7 +98,7 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
 	skipped := s.bind("skipped", []string{"m1"}, "m1", "m2")
 	stuck := s.bind("stuck", []string{"m1"}, "m1")
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	s.at(10*time.Second, func() {
 		s.ordered(workflows.UpdatePause, workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "wait for me"}})
 	})
@@ -106,7 +106,6 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 		s.ordered(workflows.UpdateSkip, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "joe", Reason: "it may die"}}, Binding: skipped})
 		s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "go on"}}})
 	})
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Zero(t, s.report.Unaudited)
 	s.everyOutcomeIsRecorded()
@@ -157,7 +156,7 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 	play := func(away bool) *story {
 		s := newAudited(t)
 		s.bind("moves", []string{"m1"}, "m1", "m2")
-		s.world.SetReady("m1", false)
+		s.outage(10 * time.Minute)
 		if away {
 			s.trail.Fail(errors.New("no space left on device"))
 			s.looks = append(s.looks, func() {
@@ -166,7 +165,6 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 				}
 			})
 		}
-		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 		s.play()
 		return s
 	}
@@ -184,9 +182,8 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 func TestAFailoverThatClosesWithTheSinkAwaySaysWhatItsTrailLacks(t *testing.T) {
 	s := newAudited(t)
 	s.bind("moves", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s.outage(5 * time.Minute)
 	s.trail.Fail(errors.New("no space left on device"))
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Positive(t, s.report.Unaudited)
 	require.Empty(t, s.trail.Records())
@@ -196,8 +193,7 @@ func TestAFailoverThatClosesWithTheSinkAwaySaysWhatItsTrailLacks(t *testing.T) {
 func TestWithoutATrailNothingIsRecorded(t *testing.T) {
 	s := newStory(t)
 	s.bind("moves", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	s.play()
 	require.Empty(t, s.trail.Records())
 }
@@ -208,8 +204,7 @@ func TestAFailoverThatObservesIsRecorded(t *testing.T) {
 	s := newAudited(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(6 * time.Minute)
 	s.play()
 	s.everyOutcomeIsRecorded()
 	require.Equal(t, phase.OutcomeWouldMove, s.recorded(record.AuditBindingOutcome, moves)[0].Outcome)

@@ -64,8 +64,7 @@ func TestKarmada7324DependentsMoveAlongAndStayUntilTheOldCopyGoes(t *testing.T) 
 	looks := s.neverBare("a", "b", "c")
 	most := 0
 	s.looks = append(s.looks, func() { most = max(most, len(s.holdersOf(configKey))) })
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(s.play()))
 	require.NotZero(t, *looks)
 	require.Equal(t, 3, most, "each parent is a holder")
@@ -84,8 +83,7 @@ func TestAfterARestoreADependentIsHeldUntilItIsWantedThereAgain(t *testing.T) {
 	s.parents("app")
 	s.world.DistributeAfter = 7 * time.Second
 	looks := s.neverBare("app")
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(3 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
 	require.NotZero(t, *looks)
 	holders, restores := s.world.Log("holders"), s.world.Log("restore")
@@ -118,8 +116,7 @@ func TestWhatCannotBeHeldBlocksItsParentAndLeavesNothing(t *testing.T) {
 			}
 		})
 	}
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(3 * time.Minute)
 	s.run()
 	require.Equal(t, map[string]phase.Outcome{"frontend": "Abandoned"}, outcomes(s.report))
 	require.True(t, seen[reason.TooManyHolders], "%v", seen)
@@ -134,8 +131,7 @@ func TestABlockedParentHoldsNothing(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
 	s.fails("evict", karmada.ErrForbidden)
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(3 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(s.play()))
 	require.NotEmpty(t, s.world.Log("holders"))
 }
@@ -151,8 +147,7 @@ func TestADeadHolderIsTakenOutAndNothingIsRestored(t *testing.T) {
 			Message: workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "gone"}),
 		}}
 	})
-	s.world.SetReady("m1", false)
-	s.at(10*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(10 * time.Second)
 	s.playTo(phase.FailoverFalseAlarm)
 	require.Empty(t, s.holdersOf(configKey))
 	require.Empty(t, s.world.Log("restore"))
@@ -176,8 +171,7 @@ func TestADependentThatMovesItselfTakesTheHoldOverWithItsOwnMode(t *testing.T) {
 			}}
 		})
 	})
-	s.play()
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Empty(t, s.world.Log("release"), "nothing is released")
 }
 
@@ -197,8 +191,7 @@ func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
 	}
 	s.returns(parent, "m2")
 	looks := s.neverBare("app")
-	s.world.SetReady("m1", false)
-	s.at(10*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(10 * time.Second)
 	s.playTo(phase.FailoverFalseAlarm)
 	require.NotZero(t, *looks)
 	task := s.task(configKey)
@@ -229,8 +222,7 @@ func TestALateHoldOfADependentIsTakenBackToo(t *testing.T) {
 		}, 2*time.Second)
 		return karmada.ErrUnreachable
 	}
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(3 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Skipped"}, outcomes(s.play()))
 	require.True(t, late)
 	require.Empty(t, s.world.Log("evict"))
@@ -354,9 +346,5 @@ func TestADrainsOwnRateCountsNoParentThatWaits(t *testing.T) {
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
 	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
 	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(s.play()))
-	evicted := s.world.Log("evict")
-	require.Len(t, evicted, 3)
-	for i, w := range evicted[1:] {
-		require.GreaterOrEqual(t, w.At.Sub(evicted[i].At), 10*time.Second)
-	}
+	s.evictedApart(3, 10*time.Second)
 }

@@ -61,8 +61,7 @@ func TestKarmada1995And1762ADrainMovesEverythingOffAHealthyCluster(t *testing.T)
 
 // keepOpen has m1 look bad for a moment, so that its failover runs when the order comes.
 func (s *story) keepOpen() {
-	s.world.SetReady("m1", false)
-	s.at(2*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(2 * time.Second)
 }
 
 // Karmada waits with the end of a cluster that is being deleted until nothing is left on it.
@@ -196,42 +195,6 @@ func TestAFailureInMidDrainGoesOnAfterTheDrain(t *testing.T) {
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
-}
-
-// Rules: R4.12-6.
-func TestADrainKeepsToItsOwnRate(t *testing.T) {
-	s := newStory(t)
-	s.settings.Pace.EvictionRate = 2
-	s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2", "m3")
-	s.keepOpen()
-	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
-	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
-	s.play()
-	evictions := s.world.Log("evict")
-	require.Len(t, evictions, 4)
-	for i := 1; i < len(evictions); i++ {
-		require.GreaterOrEqual(t, evictions[i].At.Sub(evictions[i-1].At), 10*time.Second)
-	}
-}
-
-// Who asks again for what already holds lets nothing go sooner.
-//
-// Rules: R4.12-6.
-func TestADrainThatIsOrderedAgainKeepsToItsRate(t *testing.T) {
-	s := newStory(t)
-	s.settings.Pace.EvictionRate = 2
-	s.bindAll([]string{"a", "b", "c"}, "m1", "m2", "m3")
-	s.keepOpen()
-	for at := time.Second; at < 2*time.Minute; at += 3 * time.Second {
-		s.at(at, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
-	}
-	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
-	s.play()
-	evictions := s.world.Log("evict")
-	require.Len(t, evictions, 3)
-	for i := 1; i < len(evictions); i++ {
-		require.GreaterOrEqual(t, evictions[i].At.Sub(evictions[i-1].At), 10*time.Second)
-	}
 }
 
 // What stands when a drain ends is treated as in a recovery: pending Abandoned,
@@ -378,8 +341,7 @@ func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
 				require.Len(t, s.bans(key), 1)
 				s.order(workflows.UpdateUndrain, "done")
 			})
-			s.play()
-			got := s.appResult()
+			got := s.playApp()
 			require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 			require.Equal(t, reason, got.Reason)
 			require.Contains(t, got.Message, "until undrain")
@@ -406,8 +368,7 @@ func TestABanThatNobodyHeardOfGoesWithTheDrain(t *testing.T) {
 		})
 	})
 	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
-	s.play()
-	got := s.appResult()
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 	require.True(t, got.Banned)
 }
@@ -536,4 +497,34 @@ func TestTaintOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 		require.Error(t, a.err, what)
 	}
 	require.Empty(t, s.world.Log(""))
+}
+
+// An order that is repeated lets nothing go sooner.
+//
+// Rules: R4.12-6.
+func TestADrainKeepsToItsOwnRate(t *testing.T) {
+	for name, orders := range map[string]int{"ordered once": 1, "ordered again and again": 40} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Pace.EvictionRate = 2
+			s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2", "m3")
+			s.keepOpen()
+			for i := range orders {
+				s.at(time.Second+time.Duration(i)*3*time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
+			}
+			s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+			s.play()
+			s.evictedApart(4, 10*time.Second)
+		})
+	}
+}
+
+// evictedApart asserts how many evictions there were, and that each came so long after the one before.
+func (s *story) evictedApart(n int, least time.Duration) {
+	s.t.Helper()
+	evictions := s.world.Log("evict")
+	require.Len(s.t, evictions, n)
+	for i, w := range evictions[1:] {
+		require.GreaterOrEqual(s.t, w.At.Sub(evictions[i].At), least)
+	}
 }

@@ -36,7 +36,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 			s.settings.Pace.EvictionRate = 0.01
 			theirs := s.bind("z", []string{"m1"}, "m1", "m2")
 			s.bindAll([]string{"b", "c", "d", "e", "f"}, "m1", "m2")
-			s.world.SetReady("m1", false)
+			s.outage(20 * time.Minute)
 			var before int
 			s.at(4*time.Minute, func() {
 				s.evictedByKarmada(theirs, karmada.TaintManager)
@@ -75,7 +75,6 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 				require.Empty(t, s.status().Attention)
 				require.Greater(t, len(s.world.Log("evict")), before, "it goes on")
 			})
-			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 		})
 	}
@@ -183,56 +182,6 @@ func TestLastCopiesAreHeldAsManyAtOnceAsMayWait(t *testing.T) {
 	s.play()
 }
 
-// A failover that is halted from the start puts no taint that moves bindings: Karmada
-// would evict on it. It recovers as any other.
-//
-// Rules: R4.15-28.
-func TestAFailoverBesideASecondEvictorPutsNoTaintThatMovesBindings(t *testing.T) {
-	s := newStory(t)
-	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
-	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, karmada.TaintManager)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() {
-		require.NotNil(t, s.status().Paused)
-		require.Empty(t, s.world.Log("taint"))
-		require.Empty(t, s.world.Log("evict"))
-	})
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Empty(t, s.world.Log("taint"))
-}
-
-// A task of another producer blocks its own binding alone.
-//
-// Rules: R4.15-28.
-func TestATaskOfAnotherProducerHaltsNothing(t *testing.T) {
-	s := newStory(t)
-	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
-	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, "resource-binding-application-failover-controller")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { require.Nil(t, s.status().Paused) })
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Len(t, s.world.Log("evict"), 1, "the other one moved")
-}
-
-// An observed failover writes nothing, so it halts nothing.
-//
-// Rules: R4.15-28.
-func TestAnObservedFailoverIsNotHaltedBesideASecondEvictor(t *testing.T) {
-	s := newStory(t)
-	s.settings.Terms.Mode = rules.ModeObserve
-	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
-	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, karmada.TaintManager)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { require.Nil(t, s.status().Paused) })
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-}
-
 // A write to the cluster that was refused needs attention until one stands.
 //
 // Rules: R4.15-33.
@@ -273,4 +222,36 @@ func TestAttention_TwoCauses_StandSideBySide(t *testing.T) {
 	})
 	s.at(40*time.Minute, func() { s.world.HealthyAfter = 0 })
 	s.play()
+}
+
+// A failover that is halted from the start puts no taint that moves bindings: Karmada would evict on
+// it. A task of another producer blocks its own binding alone, and an observed failover has nothing
+// to halt.
+//
+// Rules: R4.15-28.
+func TestSecondEvictor_BeforeTheFailure_HaltsWhatEnforces(t *testing.T) {
+	const another = "resource-binding-application-failover-controller"
+	for _, tc := range []struct {
+		name           string
+		producer       string
+		mode           rules.Mode
+		halted         bool
+		taints, evicts int
+	}{
+		{name: "taint manager", producer: karmada.TaintManager, mode: rules.ModeEnforce, halted: true},
+		{name: "another producer", producer: another, mode: rules.ModeEnforce, taints: 2, evicts: 1},
+		{name: "observe", producer: karmada.TaintManager, mode: rules.ModeObserve},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Terms.Mode = tc.mode
+			s.bindAll([]string{"a", "b"}, "m1", "m2")
+			s.evictedByKarmada(karmada.BindingKey{Namespace: "shop", Name: "a"}, tc.producer)
+			s.outage(6 * time.Minute)
+			s.at(5*time.Minute, func() { require.Equal(t, tc.halted, s.status().Paused != nil) })
+			s.play()
+			require.Len(t, s.world.Log("taint"), tc.taints)
+			require.Len(t, s.world.Log("evict"), tc.evicts)
+		})
+	}
 }

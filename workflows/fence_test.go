@@ -46,7 +46,7 @@ func (s *story) oneAtATime(vouched time.Time) {
 // Rules: R4.8-4, R4.8-13.
 func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 	s, key := direct(t)
-	s.world.SetReady("m1", false)
+	s.outage(30 * time.Minute)
 	s.at(20*time.Minute, func() {
 		st := s.status()
 		require.Equal(t, phase.FailoverEvacuated, st.Phase, "nothing left to do but wait")
@@ -58,9 +58,7 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 		require.Contains(t, page, "**Why a proof:** its purge mode is Directly")
 		require.Contains(t, page, "**How far:** **AwaitingFence** → Checking")
 	})
-	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
 	require.Equal(t, []string{"taint", "taint"}, ops(s), "not one write to the binding")
 }
 
@@ -69,7 +67,7 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 // Rules: R4.8-7, R4.8-8, R4.8-12.
 func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	s, key := direct(t)
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	var vouched time.Time
 	s.at(5*time.Minute, func() {
 		vouched = s.env.Now()
@@ -78,7 +76,6 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	s.at(8*time.Minute, func() {
 		require.Contains(t, s.world.Copies(key), "m1", "the old Work is pending purge until the cluster is back")
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
 	result := s.appResult()
@@ -99,13 +96,12 @@ func TestAHumanMayVouchForTheWholeCluster(t *testing.T) {
 	other := s.bind("other", []string{"m1"}, "m1", "m3")
 	s.purging(other, karmada.PurgeDirectly)
 	plain := s.bind("plain", []string{"m1"}, "m1", "m4")
-	s.world.SetReady("m1", false)
+	s.outage(15 * time.Minute)
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(workflows.ClusterFailoverID("", "m1"))) })
 	s.at(7*time.Minute, func() {
 		late := s.bind("late", []string{"m1"}, "m1", "m5")
 		s.purging(late, karmada.PurgeDirectly)
 	})
-	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated", "plain": "Migrated", "late": "Migrated"}, outcomes(r))
 	for _, x := range r.Attempts[0].Results {
@@ -119,12 +115,10 @@ func TestDirectlyOnASourceThatAnswersDeletesFirst(t *testing.T) {
 	s, _ := direct(t)
 	s.world.DeleteAfter = 20 * time.Second
 	s.maintained(5 * time.Minute)
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Nil(t, s.appResult().Fence)
 	s.oneAtATime(time.Time{})
-	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
-	require.GreaterOrEqual(t, released.Sub(evicted), s.world.DeleteAfter, "the task stands until the old copy is gone")
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.DeleteAfter, "the task stands until the old copy is gone")
 }
 
 // Who changes the binding's label makes the old copy look gone, and no more.
@@ -139,11 +133,9 @@ func TestALostLabelMakesNoOldCopyEnd(t *testing.T) {
 			s.world.Relabelled = map[karmada.BindingKey]bool{key: true}
 		}
 	}
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	s.oneAtATime(time.Time{})
-	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
-	require.GreaterOrEqual(t, released.Sub(evicted), s.world.DeleteAfter, "the task stands until the Work that was held is gone")
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.DeleteAfter, "the task stands until the Work that was held is gone")
 }
 
 // The fence is honoured after the write too.
@@ -206,8 +198,7 @@ func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
 			s.at(5*time.Minute+5*time.Second, dies)
 			s.at(6*time.Minute, func() { s.order(workflows.UpdateResume, "go on") })
 			s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
-			s.play()
-			require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
 			require.Empty(t, s.world.Log("evict"))
 		})
 	}
@@ -218,12 +209,10 @@ func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
 // Rules: R4.8-7, R4.8-14.
 func TestAFenceCountsWhereKarmadasClockIsAhead(t *testing.T) {
 	s, key := direct(t)
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(time.Hour) })
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(s.migration(key))) })
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Equal(t, "False@"+storyBegins.Add(time.Hour).UTC().Format(time.RFC3339), s.appResult().Fence.Outage)
 }
 
@@ -253,8 +242,7 @@ func TestARecoveryDoesNotTakeADirectlyMoveBack(t *testing.T) {
 	const recovered = 2 * time.Minute
 	s.at(recovered, func() { s.world.DropTaint("m1", maintenance) })
 	s.at(10*time.Minute, func() { s.world.DropTaint("m2", "cordon"); s.world.Requeue(key) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Equal(t, []string{"taint", "evict", "taint", "release"}, ops(s), "not restored; untainted before it was placed")
 	untainted := s.world.Log("taint")[1].At
 	require.Less(t, untainted.Sub(storyBegins), recovered+s.settings.Terms.RestoreWait)
@@ -287,17 +275,14 @@ func TestAnAdoptedDirectlyHoldIsFencedToo(t *testing.T) {
 	s.held(key, func(x *karmada.Task) { x.PurgeMode = karmada.PurgeDirectly })
 	s.returns(key, "m2")
 	s.at(10*time.Minute, func() { require.Empty(t, s.world.Log("release")) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 }
 
 func TestObserveSaysWhoWouldWaitForAFence(t *testing.T) {
 	s, _ := direct(t)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeWouldBlock, s.appResult().Outcome)
+	s.outage(5 * time.Minute)
+	require.Equal(t, phase.OutcomeWouldBlock, s.playApp().Outcome)
 	require.Equal(t, reason.AwaitingFence, s.appResult().Reason)
 	require.Empty(t, s.world.Log(""))
 }
@@ -351,12 +336,10 @@ func TestKarmada5006TheNewCopyIsToldWhereTheOldOneStood(t *testing.T) {
 		require.Equal(t, phase.MigrationAwaitingHealth, s.status().Moves["shop/app"].Phase)
 	})
 	s.at(15*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Equal(t, []string{"taint", "evict", "release", "taint"}, ops(s))
 	s.oneAtATime(time.Time{})
-	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
-	require.GreaterOrEqual(t, released.Sub(evicted), s.world.HealthyAfter)
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.HealthyAfter)
 	now, ever := s.world.Wears(key, "m2")
 	require.Empty(t, now)
 	require.Equal(t, carried, ever)
@@ -367,16 +350,14 @@ func TestKarmada5006TheNewCopyIsToldWhereTheOldOneStood(t *testing.T) {
 // Rules: R4.8-10.
 func TestKarmada5788StateWaitsForASilentSource(t *testing.T) {
 	s, key := stateful(t)
-	s.world.SetReady("m1", false)
+	s.outage(30 * time.Minute)
 	id := workflows.ClusterFailoverID("", "m1")
 	s.at(10*time.Minute, func() { s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{})) })
 	s.at(20*time.Minute, func() {
 		i := s.status().Items[0]
 		require.Equal(t, []any{queue.Blocked, reason.StateNeedsSource}, []any{i.State, i.Reason}, "dead is not enough")
 	})
-	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
 	require.Empty(t, s.world.Log("evict"))
 	require.Contains(t, s.world.Copies(key), "m1")
 }
@@ -392,7 +373,7 @@ func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
 			s.purging(other, karmada.PurgeDirectly)
 			s.preserving(other)
 			s.world.Collect(other, "m1", `{"jobStatus":{"checkpoint":9}}`)
-			s.world.SetReady("m1", false)
+			s.outage(20 * time.Minute)
 			var vouched time.Time
 			order := workflows.FenceOrder{WithoutState: true}
 			if one {
@@ -402,7 +383,6 @@ func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
 				vouched = s.env.Now()
 				s.accepted = append(s.accepted, s.vouchAs(workflows.ClusterFailoverID("", "m1"), order))
 			})
-			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 			r := s.play()
 			want := map[string]phase.Outcome{"app": phase.OutcomeMigrated, "other": phase.OutcomeMigrated}
 			if one {
@@ -423,11 +403,10 @@ func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
 // Rules: R4.8-10, R4.11-6.
 func TestAWordAboutOneBindingThatLeavesItsStateOutIsRefused(t *testing.T) {
 	s, key := stateful(t)
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	id := workflows.ClusterFailoverID("", "m1")
 	var refused *answer
 	s.at(10*time.Minute, func() { refused = s.vouchAs(id, workflows.FenceOrder{Binding: key}) })
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.ErrorContains(t, refused.err, "withoutState")
 	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
@@ -538,16 +517,14 @@ func TestAfterGracefulTimeoutAnUnprovenHoldGoesOnlyWhereTheSettingSaysSo(t *test
 					require.Contains(t, s.world.Copies(key), "m1", "held, however long it takes")
 				}
 			})
-			s.play()
-			result := s.appResult()
+			result := s.playApp()
 			require.Equal(t, phase.OutcomeMigrated, result.Outcome)
-			evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
-			require.Greater(t, released.Sub(evicted), s.settings.Terms.GracefulTimeout)
+			require.Greater(t, s.sinceEviction(), s.settings.Terms.GracefulTimeout)
 			if on {
 				require.Contains(t, result.Cause, "health.releaseUnproven")
 			} else {
 				require.NotContains(t, result.Cause, "releaseUnproven")
-				require.GreaterOrEqual(t, released.Sub(evicted), s.world.HealthyAfter)
+				require.GreaterOrEqual(t, s.sinceEviction(), s.world.HealthyAfter)
 			}
 		})
 	}
@@ -568,8 +545,7 @@ func TestAnUnprovenReleaseWaitsForATargetThatAnswers(t *testing.T) {
 		back = s.env.Now()
 		s.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionTrue })
 	})
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.False(t, s.world.Log("release")[0].At.Before(back))
 }
 
@@ -578,16 +554,13 @@ func TestAWordAboutOneBindingReachesTheMigrationThatWaitsForIt(t *testing.T) {
 	s, key := direct(t)
 	other := s.bind("other", []string{"m1"}, "m1", "m3")
 	s.purging(other, karmada.PurgeDirectly)
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	id := workflows.ClusterFailoverID("", "m1")
 	var nobody *answer
 	s.at(5*time.Minute, func() {
 		nobody = s.vouchAs(id, workflows.FenceOrder{Binding: karmada.BindingKey{Namespace: "shop", Name: "nobody"}})
 	})
-	s.at(6*time.Minute, func() {
-		s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{Binding: key}))
-	})
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(6*time.Minute, func() { s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{Binding: key})) })
 	r := s.play()
 	require.ErrorContains(t, nobody.err, "neither waits nor moves")
 	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated, "other": phase.OutcomeAbandoned}, outcomes(r))

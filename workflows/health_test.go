@@ -75,8 +75,7 @@ func TestAPluginOfTheUsersHoldsTheReleaseUntilItPasses(t *testing.T) {
 		require.Equal(t, reason.PluginRefuses, st.Reason)
 		require.Equal(t, "dns: looked", st.Message)
 	})
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
 	asked := dns.asked[0]
 	require.NotEmpty(t, asked.FailoverID)
@@ -93,11 +92,9 @@ func TestByTheProposalsRuleOnePluginIsEnough(t *testing.T) {
 	s.world.HealthyAfter = time.Hour
 	_, p := s.plug("prometheus", says(true))
 	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAny}
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
-	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
-	require.GreaterOrEqual(t, released.Sub(evicted), s.settings.Terms.MinHealthy)
-	require.Less(t, released.Sub(evicted), s.world.HealthyAfter)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.GreaterOrEqual(t, s.sinceEviction(), s.settings.Terms.MinHealthy)
+	require.Less(t, s.sinceEviction(), s.world.HealthyAfter)
 }
 
 // A plug-in that is broken must not delete anything, and must be seen.
@@ -129,8 +126,7 @@ func TestAPluginThatFailsProvesNothing(t *testing.T) {
 				require.Equal(t, reason.GracefulTimeout, st.Attention, "gracefulTimeout raises the flag and deletes nothing")
 				s.cancelMove(key)
 			})
-			s.play()
-			require.Equal(t, phase.OutcomeNeedsOperator, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeNeedsOperator, s.playApp().Outcome)
 		})
 	}
 }
@@ -143,15 +139,13 @@ func TestAFencePluginMayProveTheSourceDead(t *testing.T) {
 		return says(!s.env.Now().Before(dead))(r)
 	})
 	s.settings.Terms.Fences = []proof.Plugin{p}
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(4*time.Minute, func() {
 		st := s.standing(key)
 		require.Equal(t, reason.AwaitingFence, st.Reason)
 		require.Contains(t, st.Message, "bmc: looked")
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Equal(t, "bmc", s.appResult().Fence.By)
 	require.False(t, s.world.Log("evict")[0].At.Before(dead))
 	require.Equal(t, activities.AskFence, bmc.asked[0].Question)
@@ -180,9 +174,8 @@ func TestAProbeSavesTheWaitForDetection(t *testing.T) {
 				s.prober = p
 			}
 			s.maintained(10 * time.Minute)
-			s.play()
-			require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
-			held := s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At)
+			require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+			held := s.sinceEviction()
 			if p == nil || p.dead {
 				require.GreaterOrEqual(t, held, s.settings.Terms.Detection)
 				require.Less(t, held, s.settings.Terms.Detection+time.Minute, "a probe that fails does not restart the clock")
@@ -212,13 +205,12 @@ func TestAFenceThatDoesNotStandIsAskedForAgainAfterAWait(t *testing.T) {
 		return says(!s.env.Now().Before(vouches) && len(bmc.asked) < tooOften)(r)
 	})
 	s.settings.Terms.Fences = []proof.Plugin{p}
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(9*time.Minute, func() {
 		st := s.standing(key)
 		require.Equal(t, reason.AwaitingFence, st.Reason)
 		require.Contains(t, st.Message, "is void")
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.NotEmpty(t, bmc.asked)
 	require.Less(t, len(bmc.asked), tooOften)
@@ -239,8 +231,7 @@ func TestARefusedReleaseWaitsAlsoWhereHealthNeedNotHold(t *testing.T) {
 		return says(first || len(dns.asked) >= tooOften || !s.env.Now().Before(ready))(r)
 	})
 	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAll}
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Less(t, len(dns.asked), tooOften)
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
 }
@@ -255,8 +246,7 @@ func TestAFailoverWhoseHealthNeedNotHoldIsReleasedByAWorkerThatWantsMore(t *test
 		s.acts.Settings.Terms.MinHealthy, s.acts.Settings.Terms.Detection = 10*time.Second, 90*time.Second
 	})
 	s.at(5*time.Minute, func() { require.Len(t, s.world.Log("release"), 1) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 }
 
 // requests counts what migrations ask of Karmada.
@@ -280,8 +270,7 @@ func plain(t *testing.T) (s *story, app karmada.BindingKey, n *requests) {
 	s = newStory(t)
 	s.silent = true
 	app = s.bind("app", []string{"m1"}, "m1", "m2", "m3")
-	s.world.SetReady("m1", false)
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(20 * time.Minute)
 	return s, app, s.counting()
 }
 
@@ -310,8 +299,7 @@ func TestVerdict_Healthy_IsFollowedWithoutALook(t *testing.T) {
 	s, app, n := plain(t)
 	heard := 20 * time.Second
 	s.onEvict(func() { s.at(heard, func() { s.tells(app, s.verdict(app)) }) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Zero(t, n.looks)
 	require.GreaterOrEqual(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy)
 	require.Less(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy+5*time.Second)
@@ -459,8 +447,7 @@ func TestSourceAnswers_ControllerChangedHands_HealthBeginsAnew(t *testing.T) {
 func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
 	s, _ := outage(t, 5*time.Minute)
 	looks := s.counting()
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Len(t, s.reports, 2)
 	require.True(t, s.reports[0].Placed)
 	require.Nil(t, s.reports[0].Result)
@@ -489,9 +476,7 @@ func TestMigration_KarmadaStale_HoldsUntilItIsBack(t *testing.T) {
 	s.world.ManagerDead = true
 	began := s.world.PeekCluster("m1").Conditions[0].LastTransition
 	s.at(back, func() { s.world.ManagerDead, s.world.ManagerSince = false, began.Add(back) })
-	s.play()
-
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	released := s.world.Log("release")
 	require.Len(t, released, 1)
 	require.GreaterOrEqual(t, released[0].At.Sub(began), back+s.settings.Terms.Detection, "a manager that has just started proves nothing")
@@ -501,10 +486,8 @@ func TestMigration_KarmadaStale_HoldsUntilItIsBack(t *testing.T) {
 func TestMigration_LeaseCannotBeRead_HealthOutlastsDetection(t *testing.T) {
 	s, _ := outage(t, 30*time.Minute)
 	s.world.ManagerErr = karmada.ErrGone
-	s.play()
-
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
-	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.Detection)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.GreaterOrEqual(t, s.sinceEviction(), s.settings.Terms.Detection)
 }
 
 // A backup of Karmada is restored while a new copy is being proven: what it says may be over.
@@ -525,8 +508,7 @@ func TestNothingIsReleasedOnWhatABackupSays(t *testing.T) {
 			s.world.Rewind(was)
 		})
 	})
-	s.world.SetReady("m1", false)
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(20 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("evict"), 1)
 	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(back), s.settings.Terms.Detection, "proof begins anew, and takes longer")

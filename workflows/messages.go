@@ -111,7 +111,7 @@ type BindingsChanged struct {
 type Adopt struct {
 	Cluster  string              `json:"cluster"`
 	Bindings []proof.BindingFact `json:"bindings,omitempty"`
-	// By is the operator who swept by hand, empty where the controller found it.
+	// By is the operator who ran adopt, empty where the controller found it.
 	By Order `json:"by,omitzero"`
 }
 
@@ -169,7 +169,7 @@ type BindingOrder struct {
 	Binding karmada.BindingKey `json:"binding,omitzero"`
 }
 
-// FenceOrder vouches that the copies on a silent cluster are dead: those of all its
+// FenceOrder confirms that the copies on a silent cluster are dead: those of all its
 // bindings, or of the one that is named.
 type FenceOrder struct {
 	Order
@@ -198,7 +198,7 @@ type Recover struct {
 	PutBack bool `json:"putBack,omitempty"`
 }
 
-// Fenced reports to a child that an operator vouches for the whole cluster: it is dead.
+// Fenced reports to a child that an operator confirms that the whole cluster is dead.
 type Fenced struct {
 	Fence proof.Fence `json:"fence"`
 }

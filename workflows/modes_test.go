@@ -47,8 +47,7 @@ func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 	s.settings.Terms.Mode = rules.ModeObserve
 	s.bindAll([]string{"a", "b", "c"}, "m1", "m2")
 	s.tolerates(s.bind("patient", []string{"m1"}, "m1", "m2"), 100)
-	s.world.SetReady("m1", false)
-	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(8 * time.Minute)
 	r := s.play()
 	confirmed := storyBegins.Add(addAfter)
 	at := wouldMoveAt(t, r)
@@ -138,13 +137,12 @@ func TestKarmada5375SwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t
 	late := s.bind("late", []string{"m1"}, "m1", "m3")
 	s.tolerates(late, 120)
 	s.world.HealthyAfter = 4 * time.Minute
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(2*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 2)
 		require.Empty(t, s.world.Log("release"), "both are on their way")
 		s.setMode(rules.ModeObserve)
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "placed": "Migrated", "late": "Abandoned"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("evict"), 2)
 	b := s.world.Peek(unplaced)
@@ -219,10 +217,9 @@ func TestAnOrderToEnforceIsRefusedWhereItCannotBeObeyed(t *testing.T) {
 
 	s = newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	var enforcing *answer
 	s.at(2*time.Minute, func() { enforcing = s.resumeEnforcing() })
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	r = s.play()
 	require.ErrorContains(t, enforcing.err, "enforces already")
 	require.Len(t, r.Attempts, 1)
@@ -270,7 +267,7 @@ func TestAPausedObserverSleeps(t *testing.T) {
 	s.settings.Terms.Mode = rules.ModeObserve
 	s.settings.Pace.EvictionRate = 0.05
 	s.bindAll([]string{"a", "b", "c"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(70*time.Second, func() { s.order(workflows.UpdatePause, "wait") })
 	var waited []time.Duration
 	s.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
@@ -282,7 +279,6 @@ func TestAPausedObserverSleeps(t *testing.T) {
 		require.Equal(t, 2, s.status().States[queue.Ready])
 		s.order(workflows.UpdateResume, "go on")
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"a": "WouldMove", "b": "WouldMove", "c": "WouldMove"}, outcomes(s.play()))
 	require.Less(t, len(waited), 60, "not one a second")
 	require.NotEmpty(t, waited)

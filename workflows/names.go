@@ -59,7 +59,7 @@ const (
 	UpdateUndrain    = "undrain" // Order
 	UpdateTaint      = "taint"   // TaintOrder
 	UpdateUntaint    = "untaint" // TaintOrder
-	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: an operator vouches
+	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: an operator confirms
 	// that the old copies are dead (FenceOrder).
 	UpdateConfirmFenced = "confirm-fenced"
 	// UpdateClaim queries the pacer whether a repeated removal may be written.

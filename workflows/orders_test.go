@@ -95,8 +95,7 @@ func TestOneQueuedBindingIsCancelledOrSkippedAndNeverMoves(t *testing.T) {
 			s, key := outage(t, 15*time.Minute)
 			s.tolerates(key, 120)
 			s.at(addAfter+30*time.Second, func() { s.must(verb, key, false) })
-			s.play()
-			got := s.appResult()
+			got := s.playApp()
 			require.Equal(t, want, got.Outcome)
 			require.Contains(t, got.Cause, "jane: a drill", "who and why are on record")
 			require.Empty(t, s.world.Log("evict"))
@@ -108,11 +107,9 @@ func TestOneQueuedBindingIsCancelledOrSkippedAndNeverMoves(t *testing.T) {
 func TestOneUnplacedBindingIsRestoredByACancelThroughItsFailover(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(3*time.Minute, func() { s.must(workflows.UpdateCancel, key, false) })
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	got := s.appResult()
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeRestored, got.Outcome)
 	require.Contains(t, got.Cause, "cancelled by jane")
 	require.Len(t, s.world.Log("evict"), 1, "it is not moved again in that attempt")
@@ -122,11 +119,9 @@ func TestOneUnplacedBindingIsRestoredByACancelThroughItsFailover(t *testing.T) {
 // Rules: R4.9-29, R4.9-35.
 func TestACancelWithPutBackReturnsWhatIsPlacedInOneWrite(t *testing.T) {
 	s, key := slowHealth(t)
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(3 * time.Minute)
 	s.at(5*time.Minute, func() { s.must(workflows.UpdateCancel, key, true) })
-	s.play()
-	got := s.appResult()
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeRestored, got.Outcome)
 	require.Equal(t, reason.PutBackOrdered, got.Reason)
 	require.Len(t, s.world.Log("restore"), 1)
@@ -159,8 +154,7 @@ func TestAPutBackOntoAClusterThatCannotTakeItIsRefused(t *testing.T) {
 				s.must(workflows.UpdateCancel, key, true)
 			})
 			s.at(4*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", maintenance) })
-			s.play()
-			got := s.appResult()
+			got := s.playApp()
 			require.Equal(t, phase.OutcomeNeedsOperator, got.Outcome, "both copies stay")
 			require.Contains(t, got.Message, "put-back refused")
 			require.Empty(t, s.world.Log("restore"))
@@ -185,11 +179,9 @@ func TestAPutBackOfAPlacedDirectlyIsAlwaysRefused(t *testing.T) {
 
 func TestAHumansReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
 	s, key := slowHealth(t)
-	s.world.SetReady("m1", false)
+	s.outage(5 * time.Minute)
 	s.at(3*time.Minute, func() { s.must(workflows.UpdateRelease, key, false) })
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	got := s.appResult()
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 	require.Contains(t, got.Cause, "released by jane")
 	require.Less(t, s.world.Log("release")[0].At.Sub(storyBegins), 5*time.Minute)
@@ -198,9 +190,8 @@ func TestAHumansReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
 func TestAHumansReleaseNeverTakesTheLastCopy(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.world.SetReady("m1", false)
+	s.outage(5 * time.Minute)
 	s.at(3*time.Minute, func() { s.must(workflows.UpdateRelease, key, false) })
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Empty(t, s.world.Log("release"), "without a target the held copy is the last one")
 	require.Equal(t, phase.OutcomeRestored, s.appResult().Outcome)
@@ -209,7 +200,7 @@ func TestAHumansReleaseNeverTakesTheLastCopy(t *testing.T) {
 func TestOrdersAboutOneBindingThatMakeNoSenseAreRefused(t *testing.T) {
 	s, key := slowHealth(t)
 	waits := s.bind("waits", []string{"m1"}, "m1")
-	s.world.SetReady("m1", false)
+	s.outage(5 * time.Minute)
 	refusals := map[string]*answer{}
 	s.at(3*time.Minute, func() {
 		refusals["nothing to cancel"] = s.orderOne(workflows.UpdateCancel, karmada.BindingKey{Namespace: "shop", Name: "other"}, false)
@@ -217,7 +208,6 @@ func TestOrdersAboutOneBindingThatMakeNoSenseAreRefused(t *testing.T) {
 		refusals["nothing of Lifeboat's stands"] = s.orderOne(workflows.UpdatePutBack, waits, false)
 		refusals[`"binding": missing`] = s.orderOne(workflows.UpdateRelease, karmada.BindingKey{}, false)
 	})
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	for why, a := range refusals {
 		require.ErrorContains(t, a.err, why)
@@ -282,8 +272,7 @@ func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheHuman(t *testing.T) {
 	quiet(s, 5*time.Minute)
 	s.world.DropWork("karmada-es-m1", "shop-app")
 	s.refuses(10*time.Second, key, "its old copy on m1 is gone")
-	s.play()
-	got := s.appResult()
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeNeedsOperator, got.Outcome)
 	require.Contains(t, got.Message, "put-back refused")
 	require.Len(t, s.world.Peek(key).Tasks, 1)
@@ -306,9 +295,8 @@ func TestACancelledFailoverWithPutBackReturnsWhatIsPlaced(t *testing.T) {
 
 func TestTheMigrationItselfTakesTheSameOrders(t *testing.T) {
 	s, key := slowHealth(t)
-	s.world.SetReady("m1", false)
+	s.outage(3 * time.Minute)
 	var late *answer
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.orderChild(workflows.UpdatePutBack, key, false)) })
 	s.at(2*time.Minute, func() {
 		late = s.update(s.migration(key), workflows.UpdateRelease, "nobody", workflows.Order{Reason: "x"})
@@ -341,7 +329,7 @@ func TestWhatWasReleasedIsNotOrderedBackAndTheOrderSaysSo(t *testing.T) {
 // Rules: R4.7-54.
 func TestPutBack_Refused_StaysVisible(t *testing.T) {
 	s, key := slowHealth(t)
-	s.world.SetReady("m1", false)
+	s.outage(9 * time.Minute)
 	s.refuses(3*time.Minute, key, "m1 is not Ready")
 	s.at(4*time.Minute, func() {
 		m := s.status().Moves[key.String()]
@@ -351,7 +339,6 @@ func TestPutBack_Refused_StaysVisible(t *testing.T) {
 		require.NotEmpty(t, m.Attention)
 		require.Contains(t, s.pageOf(s.migration(key)), "put-back refused")
 	})
-	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 }
 
@@ -402,8 +389,7 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 				s.must(c.older, key, false)
 			})
 			s.at(8*time.Minute, func() { s.must(c.newer, key, false) })
-			s.play()
-			require.Equal(t, c.end, s.appResult().Outcome, "%v", ops(s))
+			require.Equal(t, c.end, s.playApp().Outcome, "%v", ops(s))
 			require.Equal(t, c.on, s.world.Peek(key).Clusters[0].Name)
 		})
 	}
@@ -430,8 +416,7 @@ func TestOrders_WhileThePutBackIsRefusedByTheServer_NewestWins(t *testing.T) {
 				s.must(newer, key, false)
 			})
 			s.at(9*time.Minute+30*time.Second, func() { s.world.Fail = nil })
-			s.play()
-			require.Equal(t, end, s.appResult().Outcome, "%v", ops(s))
+			require.Equal(t, end, s.playApp().Outcome, "%v", ops(s))
 			require.Equal(t, "m2", s.world.Peek(key).Clusters[0].Name)
 			require.Empty(t, s.world.Log("restore"))
 		})
@@ -551,8 +536,7 @@ func TestATaskThatIsNoLongerDirectlyTakesOrders(t *testing.T) {
 			} else {
 				s.at(5*time.Minute, func() { s.must(verb, key, false) })
 			}
-			s.play()
-			require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 			require.Empty(t, s.world.Log("restore"))
 			require.Equal(t, byHand, s.world.Log("release")[0].At.Sub(storyBegins) < 6*time.Minute)
 		})

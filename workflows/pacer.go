@@ -21,7 +21,7 @@ type PacerState struct {
 	// Runbook is where that worker says that the page of all reasons is published.
 	Runbook string `json:"runbook,omitempty"`
 	// InForce is the configuration of that worker, as texts by key: the mode, and what is not
-	// the default. Who plans or explains goes by it.
+	// the default. plan and explain use it.
 	InForce map[string]string `json:"inForce,omitempty"`
 	// Schedule are the moments of the evictions, and the permits that are out.
 	Schedule pace.Schedule `json:"schedule"`
@@ -32,7 +32,7 @@ type PacerState struct {
 	Orders Orders `json:"orders"`
 	// HaltedAt is since when Orders halt, as far as this pacer has seen it.
 	HaltedAt time.Time `json:"haltedAt,omitzero"`
-	// Moves remembers who was moved within the last hour.
+	// Moves remembers the bindings that were moved within the last hour.
 	Moves pace.MoveLog `json:"moves"`
 	// Probed are the results of the external probe, for the next leader of the controller.
 	Probed rules.Probed `json:"probed,omitempty"`
@@ -65,7 +65,7 @@ type Request struct {
 	// Newest is the newest permit that was granted to it. A request of before that says
 	// nothing about how many more it wants.
 	Newest int64 `json:"newest,omitempty"`
-	// Until is when that has passed: who has not received it by then goes by something else.
+	// Until is when that has passed: a failover that has not received it by then works without it.
 	Until time.Time `json:"until,omitzero"`
 	// Told: its failover has received the pace at least once.
 	Told bool `json:"told,omitempty"`

@@ -26,6 +26,13 @@ func (s *story) appResult() record.Result {
 	return resultOf(s.t, s.report)
 }
 
+// playApp plays the story and returns what became of app.
+func (s *story) playApp() record.Result {
+	s.t.Helper()
+	s.play()
+	return s.appResult()
+}
+
 // A recovery does not take it back either: with its task standing the scheduler would
 // not take the cluster straight back.
 //
@@ -35,8 +42,7 @@ func TestPurgeModeNeverKeepsItThroughARecovery(t *testing.T) {
 	s.purging(key, karmada.PurgeNever)
 	s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
 	s.world.HealthyAfter = 5 * time.Minute
-	s.play()
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Empty(t, s.world.Log("restore"))
 }
 
@@ -44,9 +50,7 @@ func TestPurgeModeNeverKeepsItThroughARecovery(t *testing.T) {
 func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 	s, key := outage(t, 5*time.Minute)
 	s.purging(key, karmada.PurgeNever)
-	s.play()
-
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Equal(t, []string{"m2"}, s.appResult().To)
 	require.Empty(t, s.world.Log("release"), "nothing is released")
 	task := s.task(key)
@@ -64,9 +68,7 @@ func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 func TestMigration_PreservedCopyGracefully_IsKept(t *testing.T) {
 	s, key := outage(t, 5*time.Minute)
 	s.world.Change(key, func(b *karmada.Binding) { b.PreservesCopies = true })
-	s.play()
-
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Equal(t, reason.CopyPreserved, s.appResult().Reason)
 	require.Empty(t, s.world.Log("release"))
 	task := s.task(key)
@@ -131,7 +133,7 @@ func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 			key := s.bind("app", []string{"m1"}, "m1")
 			s.tolerates(key, int64(due.Seconds()))
 			c.before(s, key)
-			s.world.SetReady("m1", false)
+			s.outage(35 * time.Minute)
 			s.at(confirmed, func() { c.confirmed(s, key) })
 			s.at(confirmed+due, func() {
 				item, queued := s.queued()
@@ -139,9 +141,7 @@ func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 				c.checked(s, key)
 				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
 			})
-			s.at(35*time.Minute, func() { s.world.SetReady("m1", true) })
-			s.play()
-			require.Equal(t, c.want, s.appResult().Outcome)
+			require.Equal(t, c.want, s.playApp().Outcome)
 		})
 	}
 }
@@ -173,8 +173,7 @@ func TestAnAdoptedHoldGoesByItsTasksPurgeMode(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m2"}, "m1", "m2")
 	s.held(key, func(x *karmada.Task) { x.PurgeMode = karmada.PurgeNever })
-	s.play()
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Empty(t, s.world.Log("release"))
 }
 
@@ -187,8 +186,7 @@ func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
 	}
 	const back = 10 * time.Minute
-	s.world.SetReady("m1", false)
-	s.at(back, func() { s.world.SetReady("m1", true) })
+	s.outage(back)
 	r := s.play()
 
 	require.Empty(t, r.PendingPurges)

@@ -93,7 +93,7 @@ func TestPingPong_AYesForTheBindingAloneLiftsTheCap(t *testing.T) {
 	s := newStory(t)
 	s.pacer.tooOften = true
 	app, other := s.in("shop", "app", 0), s.in("shop", "other", 0)
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	var all, one *answer
 	s.at(3*time.Minute, func() { all = s.ordered(workflows.UpdateApprove, by(queue.Scope{All: true})) })
 	s.at(9*time.Minute, func() {
@@ -102,7 +102,6 @@ func TestPingPong_AYesForTheBindingAloneLiftsTheCap(t *testing.T) {
 		one = s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(app)))
 	})
 	s.at(11*time.Minute, func() { require.Equal(t, reason.PingPong, queued(s.status(), other).Reason) })
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Contains(t, all.value, "2 bindings, 0 of them waited for it")
 	require.Contains(t, one.value, "1 bindings, 1 of them waited for it")
@@ -147,7 +146,7 @@ func TestTheWindowBoundsWhatIsInFlight(t *testing.T) {
 		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
 	}
 	s.world.ScheduleAfter = 2 * time.Minute
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	s.at(2*time.Minute, func() {
 		status := s.status()
 		require.Len(t, status.Moves, 2)
@@ -156,7 +155,6 @@ func TestTheWindowBoundsWhatIsInFlight(t *testing.T) {
 			require.Equal(t, reason.WindowFull, i.Reason)
 		}
 	})
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Len(t, outcomes(r), 5)
 	require.Len(t, s.world.Log("evict"), 5)
@@ -180,8 +178,7 @@ func TestTheMostUrgentGoesFirstAndNobodyBeforeItsTime(t *testing.T) {
 	tolerate("z-high", 5, 0)
 	tolerate("a-later", 0, 30)
 	s.bind("nowhere", []string{"m1"}, "m1")
-	s.world.SetReady("m1", false)
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(10 * time.Minute)
 	s.play()
 	var order []string
 	var tainted time.Time
@@ -230,8 +227,7 @@ func TestOneTimerStandsForTheNextDueItem(t *testing.T) {
 			looks++
 		})
 	}
-	s.world.SetReady("m1", false)
-	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(15 * time.Minute)
 	s.play()
 	require.NotZero(t, looks)
 	evictions := s.world.Log("evict")
@@ -373,11 +369,10 @@ func TestFailover_KindThatStays_EndsSkippedOnceUntilItIsAnnotated(t *testing.T) 
 	claim("stays")
 	asked := claim("asked")
 	s.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.APIEnablements = append(c.APIEnablements, "v1/PersistentVolumeClaim") })
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	s.at(10*time.Minute, func() {
 		s.world.Change(asked, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "true"} })
 	})
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"stays": phase.OutcomeSkipped, "asked": phase.OutcomeMigrated}, outcomes(s.play()))
 	ended := map[string]int{}
 	for _, record := range s.trail.Records() {

@@ -39,8 +39,7 @@ func TestAnUnplacedBindingIsRestoredBeforeTheUntaint(t *testing.T) {
 		}
 		return nil
 	}
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	r := s.play()
 	require.Equal(t, 3, refused)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
@@ -168,13 +167,12 @@ func TestTemporalWeb210And486ACancelledFailoverRestoresUntaintsAndLeavesARecord(
 // Rules: R4.9-44.
 func TestTemporal8106OrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
 	s := newStory(t)
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Second)
 	var nobody, silent *answer
 	s.at(10*time.Second, func() {
 		nobody = s.orderAs(workflows.UpdatePause, workflows.Order{Reason: "x"})
 		silent = s.orderAs(workflows.UpdatePause, workflows.Order{Who: "x"})
 	})
-	s.at(20*time.Second, func() { s.world.SetReady("m1", true) })
 	s.playTo(phase.FailoverFalseAlarm)
 	require.ErrorContains(t, nobody.err, `"who"`)
 	require.ErrorContains(t, silent.err, `"reason"`)
@@ -326,8 +324,7 @@ func TestTheUntaintWaitsForARestoreThatWaitsForTheScheduler(t *testing.T) {
 	s := newStory(t)
 	unplaceable(s)
 	s.world.ScheduleAfter = 45 * time.Second
-	s.world.SetReady("m1", false)
-	s.at(addAfter+4*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(addAfter + 4*time.Second)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
 	restored := s.world.Log("restore")
 	taints := s.world.Log("taint")
@@ -368,9 +365,8 @@ func TestARefusedPutBackExcusesNoRestoreFromBeingWaitedFor(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
 	s.world.ScheduleAfter = 55 * time.Second
-	s.world.SetReady("m1", false)
+	s.outage(addAfter + 4*time.Second)
 	s.refuses(addAfter+2*time.Second, key, "m1 is not Ready")
-	s.at(addAfter+4*time.Second, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
 	restored, taints := s.world.Log("restore"), s.world.Log("taint")
 	require.Len(t, restored, 1)
@@ -386,14 +382,11 @@ func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) 
 	s.world.Lost = func(op, binding string) bool {
 		if op == "restore" && !undone {
 			undone = true
-			s.at(100*time.Millisecond, func() {
-				s.world.Change(key, func(b *karmada.Binding) { b.Clusters = nil })
-			})
+			s.at(100*time.Millisecond, func() { s.world.Change(key, func(b *karmada.Binding) { b.Clusters = nil }) })
 		}
 		return cordon(op, binding)
 	}
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("hold"), 1, "the old copy is held again before anything else: %v", ops(s))
 	require.Len(t, s.world.Log("restore"), 2)
@@ -431,10 +424,9 @@ func TestABindingThatLeftAndCameBackHasOneOutcome(t *testing.T) {
 			s.returns(key, on)
 		}
 	}
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	s.at(2*time.Minute, put("m2"))
 	s.at(4*time.Minute, put("m1"))
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Len(t, r.Attempts[0].Results, 1)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
@@ -506,8 +498,7 @@ func TestWhatTheSchedulerPutsBackOnADeadClusterAndFitsNowhereIsLookedAtAgain(t *
 		require.Equal(t, reason.SchedulerReturnsIt, s.status().Results[0].Reason)
 		s.world.SetReady("m1", true)
 	})
-	s.play()
-	got := s.appResult()
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeMigrated, got.Outcome, "one outcome, and it stays")
 	require.Equal(t, reason.SchedulerReturnsIt, got.Reason)
 	require.Empty(t, got.To)
@@ -569,8 +560,7 @@ func TestARecoveryOfAnOlderAttemptRestoresNothingOntoAClusterThatFailsAgain(t *t
 	s := newStory(t)
 	unplaceable(s)
 	s.world.ScheduleAfter = 20 * time.Minute
-	s.world.SetReady("m1", false)
-	s.at(2*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(2 * time.Minute)
 	s.at(6*time.Minute, func() {
 		require.Empty(t, s.world.PeekCluster("m1").Added, "the untaint does not wait for ever")
 		s.world.SetReady("m1", false)
@@ -664,12 +654,9 @@ func TestAnOlderAttemptKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T
 func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatAttempt(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.world.SetReady("m1", false)
-	s.at(2*time.Minute, func() {
-		s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, false))
-	})
+	s.outage(8 * time.Minute)
+	s.at(2*time.Minute, func() { s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, false)) })
 	s.at(2*time.Minute+time.Second, func() { s.world.DropTaint("m2", "cordon") })
-	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("evict"), 1, "the human's order stands for the attempt")
 }

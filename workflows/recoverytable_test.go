@@ -141,10 +141,8 @@ func recoveryTable() map[string]row {
 			phase:   phase.MigrationAwaitingFence, ends: same(abandoned, abandoned, nil),
 		},
 		"checking, and nothing was written": {
-			arrange: func(s *story, _ karmada.BindingKey) {
-				s.fails("evict", errors.New("the connection broke"))
-			},
-			phase: phase.MigrationEvicting, early: true, ends: same(abandoned, abandoned, nil),
+			arrange: func(s *story, _ karmada.BindingKey) { s.fails("evict", errors.New("the connection broke")) },
+			phase:   phase.MigrationEvicting, early: true, ends: same(abandoned, abandoned, nil),
 		},
 		"checking, and it was written": {
 			arrange: func(s *story, key karmada.BindingKey) {
@@ -461,8 +459,7 @@ func TestGracefulTimeoutRaisesTheFlagAndDeletesNothing(t *testing.T) {
 				require.Equal(t, []string{"evict"}, s.writesOn(key))
 				s.world.SetReady("m1", true)
 			})
-			s.play()
-			require.Equal(t, c.end, s.appResult().Outcome)
+			require.Equal(t, c.end, s.playApp().Outcome)
 		})
 	}
 }
@@ -548,8 +545,7 @@ func TestARestoreAfterAChangeOfReplicas(t *testing.T) {
 					s.world.Edit(key, func(b *karmada.Binding) { b.Replicas = c.replicas })
 				}
 			})
-			s.play()
-			require.Equal(t, phase.OutcomeRestored, s.appResult().Outcome, s.appResult().Message)
+			require.Equal(t, phase.OutcomeRestored, s.playApp().Outcome, s.appResult().Message)
 			require.Equal(t, c.back, back)
 			b := s.world.Peek(key)
 			require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: c.replicas}}, b.Clusters)
@@ -625,8 +621,7 @@ func TestWhatATerminatedFailoverLeftIsAdoptedWhereItStands(t *testing.T) {
 				s.maintain()
 				s.at(12*time.Minute, s.well)
 			}
-			s.play()
-			require.Equal(t, c.want.outcome, s.appResult().Outcome)
+			require.Equal(t, c.want.outcome, s.playApp().Outcome)
 			require.Equal(t, c.writes, s.writesOn(key))
 			s.standsThere(key, c.want)
 		})

@@ -346,28 +346,6 @@ func TestKarmada7348ATaintThatAnotherWriterLostIsPutAgain(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }
 
-// The taint that triggered goes while another NoExecute taint remains: what tolerates
-// that one must not move any more.
-//
-// Rules: R4.3-16, R4.3-17.
-func TestKubernetes90794ATaintThatRemainsMovesNothingThatToleratesIt(t *testing.T) {
-	s, key := withApp(t)
-	s.bind("other", []string{"m1"}, "m1", "m2")
-	seconds := int64(300)
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Placement.ClusterTolerations = []corev1.Toleration{
-			{Key: "triggers", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
-			{Key: "remains", Operator: corev1.TolerationOpExists},
-		}
-	})
-	s.world.PutTaint("m1", corev1.Taint{Key: "triggers", Effect: corev1.TaintEffectNoExecute})
-	s.world.PutTaint("m1", corev1.Taint{Key: "remains", Effect: corev1.TaintEffectNoExecute})
-	s.at(2*time.Minute, func() { s.world.DropTaint("m1", "triggers") })
-	s.at(20*time.Minute, func() { s.world.DropTaint("m1", "remains") })
-	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned", "other": "Migrated"}, outcomes(s.play()))
-	require.Len(t, s.world.Log("evict"), 1)
-}
-
 // The master's own outage once evicted every node. When every cluster looks failed
 // it is probably us: the failure is found, and nothing moves.
 //
@@ -442,8 +420,7 @@ func TestARuleThatBecomesInvalidWhileSettlingKeepsItsTaint(t *testing.T) {
 	key := unplaceable(s)
 	s.settings.Terms.RestoreWait = 5 * time.Minute
 	s.world.ScheduleAfter = 4 * time.Minute
-	s.world.SetReady("m1", false)
-	s.at(addAfter+10*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(addAfter + 10*time.Second)
 	s.at(addAfter+wellFor+20*time.Second, func() {
 		require.NotEmpty(t, s.world.Peek(key).Tasks, "it settles, and the restore waits for the scheduler")
 		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "spec.taints: not a list" })
@@ -514,8 +491,7 @@ func TestCordonRule_TaintsByItsWindowsWithoutAFailoverOfWorkloads(t *testing.T) 
 func TestCordonRule_ABlipIsAFalseAlarm(t *testing.T) {
 	s := newStory(t)
 	s.onlyCordonRule(time.Minute, time.Minute)
-	s.world.SetReady("m1", false)
-	s.at(50*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(50 * time.Second)
 	s.playTo(phase.FailoverFalseAlarm)
 	require.Empty(t, s.world.Log(""))
 }
@@ -591,9 +567,7 @@ func TestCordoned_ATaintThatMovesMakesItAFailover(t *testing.T) {
 		},
 		{
 			name: "a human's taint",
-			fail: func(s *story) {
-				s.maintain()
-			},
+			fail: func(s *story) { s.maintain() },
 			well: func(s *story) { s.world.DropTaint("m1", maintenance) },
 		},
 	} {

@@ -183,9 +183,8 @@ func TestARuleThatOnlyBeganToMatchHoldsUpNoRecovery(t *testing.T) {
 	const long = 10 * time.Minute
 	s.softRule(long, wellFor)
 	s.bindSoftly("app", "3600")
-	s.world.SetReady("m1", false)
+	s.outage(4 * time.Minute)
 	s.at(3*time.Minute, func() { s.network(corev1.ConditionFalse) })
-	s.at(4*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(7*time.Minute, func() { require.Empty(t, s.world.PeekCluster("m1").Taints, "the first failure is over and cleaned up") })
 	s.at(20*time.Minute, func() { s.network(corev1.ConditionTrue) })
 	r := s.play()

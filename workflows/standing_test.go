@@ -78,7 +78,7 @@ func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing
 	s := newStory(t)
 	extended := s.in("shop", "app", 2*time.Minute)
 	s.in("shop", "other", 2*time.Minute)
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	var said *answer
 	s.at(2*time.Minute, func() { said = s.ordered(workflows.UpdateSnooze, snooze(queue.ScopeOf(extended), "10m")) })
 	s.at(3*time.Minute, func() {
@@ -89,7 +89,6 @@ func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing
 		require.Equal(t, "jane", st.SnoozedBy(extended).Who)
 		require.Contains(t, s.page(), "snoozed | shop/app")
 	})
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated"}, outcomes(s.play()))
 	moved := s.movedAt()
 	require.GreaterOrEqual(t, moved["shop/app"], 12*time.Minute)
@@ -131,11 +130,10 @@ func TestASnoozeOfANamespaceOrOfAllHoldsWhoComesLaterToo(t *testing.T) {
 			s.in("shop", "patient", 30*time.Minute)
 			s.in("bank", "due", time.Minute)
 			s.at(70*time.Second, func() { s.in("shop", "late", 0) })
-			s.world.SetReady("m1", false)
+			s.outage(40 * time.Minute)
 			s.at(30*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(c.scope, "15m")) })
 			// A shorter one does not take the longer one's place.
 			s.at(40*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(c.scope, "5m")) })
-			s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 			moved := s.movedAt()
 			const ends = 30*time.Second + 15*time.Minute
@@ -171,7 +169,7 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	s, moving := slowHealth(t)
 	waits := s.in("shop", "waits", time.Hour)
 	formerChild := queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "formerChild"})
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	nobody := snooze(queue.Scope{All: true}, "5m")
 	nobody.Who = ""
 	refusals := map[string]*answer{}
@@ -204,7 +202,6 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	s.at(5*time.Minute, func() {
 		refusals["nothing is dispatched any more"] = s.tellFailover(workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "5m"))
 	})
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.playTo(phase.FailoverCancelled)
 	for why, a := range refusals {
 		require.ErrorContains(t, a.err, why, "%s: %v", why, a.value)
@@ -220,7 +217,7 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 			s := newStory(t)
 			key := s.in("shop", "app", time.Minute)
 			s.in("bank", "app", time.Minute)
-			s.world.SetReady("m1", false)
+			s.outage(20 * time.Minute)
 			var resumed *answer
 			s.at(90*time.Second, func() { s.ordered(workflows.UpdatePause, by(scope)) })
 			s.at(8*time.Minute, func() {
@@ -235,7 +232,6 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 				resumed = s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{})})
 			})
 			s.at(12*time.Minute, func() { s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(scope)}) })
-			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 			moved := s.movedAt()
 			require.Less(t, moved["bank/app"], 8*time.Minute, "it is not paused")
@@ -251,14 +247,13 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 func TestNothingIsTakenOutAgainOfABindingThatIsPaused(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.world.SetReady("m1", false)
+	s.outage(12 * time.Minute)
 	s.at(3*time.Minute, func() { s.ordered(workflows.UpdatePause, by(queue.ScopeOf(key))) })
 	s.at(4*time.Minute, func() { s.returns(key, "m1") })
 	s.at(8*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 1, "%v", ops(s))
 		s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))})
 	})
-	s.at(12*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	again := s.world.Log("evict")
 	require.Len(t, again, 2, "%v", ops(s))
@@ -273,14 +268,13 @@ func TestAPriorityByHandGoesBeforeThatOfTheBinding(t *testing.T) {
 		s.world.Change(key, func(b *karmada.Binding) { b.Priority = 10 })
 	}
 	s.in("bank", "z", time.Minute)
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(90*time.Second, func() {
 		s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{Namespace: "bank"}, 50))
 		s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{All: true}, 20))
 		s.ordered(workflows.UpdatePrioritise, priority(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "c"}), 40))
 		s.ordered(workflows.UpdatePrioritise, priority(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "a"}), 0))
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	var order []string
 	for _, w := range s.world.Log("evict") {
@@ -304,11 +298,10 @@ func TestThePauseSignalIsThereForWhenUpdatesFail(t *testing.T) {
 			s := newStory(t)
 			s.in("shop", "app", time.Minute)
 			s.in("bank", "app", time.Minute)
-			s.world.SetReady("m1", false)
+			s.outage(10 * time.Minute)
 			s.at(70*time.Second, func() {
 				s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalPause, c.signal)
 			})
-			s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 			require.NotContains(t, s.movedAt(), "shop/app")
 			require.Equal(t, !c.bank, len(s.movedAt()) == 1)
@@ -450,7 +443,7 @@ func TestAQuestionThatNobodyAnswersExpiresIntoStayingPut(t *testing.T) {
 // Rules: R4.6-32.
 func TestAShareOfReplicasThatWasTooLargeAsksForTheRestOfTheAttempt(t *testing.T) {
 	s := newStory(t)
-	s.world.SetReady("m1", false)
+	s.outage(40 * time.Minute)
 	share := 50.0
 	s.settings.Approval = queue.ApprovalRules{ReplicasAbove: &share}
 	for _, name := range []string{"a", "b", "c"} {
@@ -469,7 +462,6 @@ func TestAShareOfReplicasThatWasTooLargeAsksForTheRestOfTheAttempt(t *testing.T)
 		require.Equal(t, reason.AwaitingApproval, i.Reason)
 		require.Contains(t, i.Message, "were to move in this attempt")
 	})
-	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Len(t, s.world.Log("evict"), 2)
 }
@@ -511,8 +503,7 @@ func TestARehearsalTellsWhatWouldAwaitApproval(t *testing.T) {
 	var said *answer
 	s.at(3*time.Minute, func() { said = s.tellFailover(workflows.UpdateApprove, by(queue.Scope{All: true})) })
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	got := s.appResult()
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeWouldBlock, got.Outcome)
 	require.Equal(t, reason.AwaitingApproval, got.Reason)
 	require.ErrorContains(t, said.err, "this failover observes")

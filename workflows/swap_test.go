@@ -69,8 +69,7 @@ func chain(t *testing.T, back time.Duration) (*story, karmada.BindingKey) {
 	// Whether a workflow runs is the environment's to say, and it does not.
 	s.world.SetRunning(s.migration(key), true)
 	s.world.SetRunning(workflows.BindingMigrationID("", "m2", key), true)
-	s.world.SetReady("m1", false)
-	s.at(back, func() { s.world.SetReady("m1", true) })
+	s.outage(back)
 	s.at(s.second-time.Second, func() {
 		require.Equal(t, "m2", s.world.Peek(key).Clusters[0].Name)
 		require.Len(t, s.world.Peek(key).Tasks, 1)

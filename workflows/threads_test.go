@@ -46,8 +46,7 @@ func TestLiqo1194AShortOutageCreatesNothingAnew(t *testing.T) {
 			before := s.workOn(key, "m1")
 			require.NotEmpty(t, before)
 			s.looks = append(s.looks, func() { require.Equal(t, before, s.workOn(key, "m1")) })
-			s.world.SetReady("m1", false)
-			s.at(c.back, func() { s.world.SetReady("m1", true) })
+			s.outage(c.back)
 			s.playTo(c.end)
 			require.Len(t, s.world.Log(""), c.writes, "%v", s.world.Log(""))
 			require.Equal(t, before, s.workOn(key, "m1"), "the copy that ran is the copy that runs")
@@ -71,13 +70,12 @@ func TestKarmada6951And1640And1717WhatOthersMoveIsToldAsTheirs(t *testing.T) {
 		b.Clusters[0].Replicas, b.Clusters[1].Replicas = 1, 1
 	})
 	s.bind("ours", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	s.at(addAfter+time.Minute, func() {
 		for _, key := range []karmada.BindingKey{whole, shared} {
 			s.returns(key, "m2")
 		}
 	})
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"whole": "MovedByOthers", "shared": "MovedByOthers", "ours": "Migrated"}, outcomes(s.play()))
 	for _, w := range s.world.Log("") {
 		require.NotContains(t, []string{whole.String(), shared.String()}, w.Binding, "%+v", w)
@@ -130,8 +128,7 @@ func TestKarmada4208FiveSecondsAreFiveSeconds(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.ClusterPoll = time.Hour
 	s.tolerates(s.bind("app", []string{"m1"}, "m1", "m2"), 5)
-	s.world.SetReady("m1", false)
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(10 * time.Minute)
 	s.play()
 	late := s.evictedAt("app") - s.world.Log("taint")[0].At.Sub(storyBegins)
 	require.GreaterOrEqual(t, late, 5*time.Second)
@@ -146,7 +143,7 @@ func TestKarmada7181And7171ANewRunNeitherRestartsNorShortensAWindow(t *testing.T
 	c := &continueOften{after: 2, runs: map[string]int{}}
 	s.intercept(c)
 	s.tolerates(s.bind("app", []string{"m1"}, "m1", "m2"), 60)
-	s.world.SetReady("m1", false)
+	s.outage(8 * time.Minute)
 	for i := range 30 {
 		s.at(time.Duration(i)*7*time.Second+3*time.Second, func() {
 			s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Labels["heartbeat"] = time.Duration(i).String() })
@@ -154,7 +151,6 @@ func TestKarmada7181And7171ANewRunNeitherRestartsNorShortensAWindow(t *testing.T
 	}
 	before := 0
 	s.at(addAfter-time.Second, func() { before = c.runs[workflows.TypeClusterFailover] })
-	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	require.Greater(t, before, 1, "the window itself was cut")
 	tainted, evicted := s.world.Log("taint")[0].At.Sub(storyBegins), s.evictedAt("app")
@@ -238,8 +234,7 @@ func TestKubernetesEnhancement4565AMoveLivesWhileAReasonAsksForIt(t *testing.T) 
 func TestKarmada5782NoTaskIsLeftOnceTheClusterIsReady(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	s.play()
 	require.NotEmpty(t, s.world.Log("evict"))
 	require.Empty(t, s.world.Peek(key).Tasks)
@@ -267,8 +262,7 @@ func TestKarmada5803AFlakyClusterTakesNothingFromWhoHasNowhereToGo(t *testing.T)
 // Rules: R4.9-7, R4.9-14, R4.9-16, R4.9-18.
 func TestKarmada3167BothCopiesAreSeenUntilTheNewOneRuns(t *testing.T) {
 	s, key := slowHealth(t)
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(3 * time.Minute)
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.PeekCluster("m1").Added, "what is placed does not delay the untaint")
 		require.Len(t, s.world.Peek(key).Tasks, 1, "and is not cut short by it")
@@ -276,9 +270,8 @@ func TestKarmada3167BothCopiesAreSeenUntilTheNewOneRuns(t *testing.T) {
 		require.True(t, st.Placed)
 		require.Equal(t, phase.MigrationAwaitingHealth, st.Phase)
 	})
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
-	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.world.HealthyAfter)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.HealthyAfter)
 }
 
 // The network was away and comes back: nothing of what could not move is lost.
@@ -290,8 +283,7 @@ func TestKarmada2364NothingIsLostWhenTheNetworkReturns(t *testing.T) {
 		keys = append(keys, s.bind(name, []string{"m1"}, "m1"))
 	}
 	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	r := s.play()
 	for _, key := range keys {
 		b := s.world.Peek(key)
@@ -310,8 +302,7 @@ func TestKarmada2364NothingIsLostWhenTheNetworkReturns(t *testing.T) {
 // Rules: R4.9-8.
 func TestRamen2268And1981TheFailureIsOverWhenTheLastMoveIs(t *testing.T) {
 	s, key := slowHealth(t)
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(3 * time.Minute)
 	r := s.play()
 	require.False(t, r.Until.Before(s.world.Log("release")[0].At))
 	require.Empty(t, s.world.Peek(key).Tasks)
@@ -332,8 +323,7 @@ func TestKarmada3283NoClusterIsTargetAndUnderEvictionAtOnce(t *testing.T) {
 			held++
 		}
 	}
-	s.world.SetReady("m1", false)
-	s.at(addAfter+20*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(addAfter + 20*time.Second)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
 	require.Positive(t, held)
 	b := s.world.Peek(key)
@@ -416,14 +406,13 @@ func TestRamen1165And2038WhatIsLostIsRebuiltFromKarmada(t *testing.T) {
 		c.Taints = []corev1.Taint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
 		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", FailoverID: "lost"}}
 	})
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Peek(moved).Tasks, "what had begun is finished")
 		require.Equal(t, reason.StateLost, s.status().Pace.Reason)
 		require.Empty(t, s.world.Log("evict"), "nobody knows what was granted: a human says when it goes on")
 		s.fleetOrder(workflows.UpdateResume)
 	})
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"next": "Migrated", "moved": "Migrated"}, outcomes(s.play()))
 	require.Equal(t, "m2", s.world.Peek(next).Clusters[0].Name)
 }
@@ -435,9 +424,7 @@ func TestAMissingProofOfHealthNeverDeletes(t *testing.T) {
 	s, key := failing(t)
 	s.world.HealthyAfter = 3 * time.Hour
 	before := s.workOn(key, "m1")
-	s.at(10*time.Minute, func() {
-		require.Empty(t, s.standing(key).Attention)
-	})
+	s.at(10*time.Minute, func() { require.Empty(t, s.standing(key).Attention) })
 	s.at(170*time.Minute, func() {
 		standing := s.standing(key)
 		require.Equal(t, reason.GracefulTimeout, standing.Attention)
@@ -447,5 +434,5 @@ func TestAMissingProofOfHealthNeverDeletes(t *testing.T) {
 		s.world.SetReady("m1", true)
 	})
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
-	require.GreaterOrEqual(t, s.world.Log("release")[0].At.Sub(s.world.Log("evict")[0].At), s.world.HealthyAfter)
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.HealthyAfter)
 }

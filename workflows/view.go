@@ -19,7 +19,7 @@ import (
 // PageLines bounds the lines of each table before the page cuts them further.
 const PageLines = 50
 
-// PageStates are those of the queue that a page shows, who comes next first.
+// PageStates are those of the queue that a page shows, the next ones first.
 var PageStates = []queue.State{queue.Ready, queue.Hold, queue.Due, queue.Tolerating, queue.Paused, queue.Blocked}
 
 // View is the failover as its page and the verbs show it.
@@ -59,7 +59,7 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 	return v
 }
 
-// viewQueue shows who comes next, and who is blocked and why.
+// viewQueue shows which bindings are next, and which are blocked and why.
 func (s *FailoverStatus) viewQueue(v *view.Failover) {
 	items := slices.Clone(s.Items)
 	waiting := s.Queue

@@ -59,8 +59,8 @@ func (au *auditor) orderedBy(verb string, o workflows.Order, details ...string) 
 	au.acted(record.AuditOrderGiven, record.Audit{Order: verb, Who: o.Who, Why: o.Reason}, append(details, "scope", au.st.Ref.Key.String())...)
 }
 
-// told drops the records that a report has taken along.
-func (au *auditor) told(acts []record.Audit) {
+// dropReported drops the records that a report has taken along.
+func (au *auditor) dropReported(acts []record.Audit) {
 	au.st.Acts = slices.DeleteFunc(au.st.Acts, func(r record.Audit) bool {
 		return slices.ContainsFunc(acts, func(x record.Audit) bool { return x.ID == r.ID })
 	})

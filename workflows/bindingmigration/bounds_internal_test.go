@@ -55,8 +55,7 @@ func TestTakePermit_OfAHundredYears_IsNone(t *testing.T) {
 
 // A fence is about one outage: one dated ahead would never become void.
 func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
-	env := flowtest.PatientEnv()
-	env.ExecuteWorkflow(func(ctx workflow.Context) ([]time.Duration, error) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		var ahead []time.Duration
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {
 			m := assemble(&core{ctx: ctx, log: flowtest.Silent(), st: &workflows.MigrationState{}})
@@ -64,12 +63,8 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 			m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
 			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
 		}
-		return ahead, nil
+		require.Equal(t, []time.Duration{0, -time.Hour}, ahead)
 	})
-	require.NoError(t, env.GetWorkflowError())
-	var ahead []time.Duration
-	require.NoError(t, env.GetWorkflowResult(&ahead))
-	require.Equal(t, []time.Duration{0, -time.Hour}, ahead)
 }
 
 func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
@@ -84,19 +79,14 @@ func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
 
 // A transition that does not exist must not make a hot loop of the look that asks for it.
 func TestARefusedTransitionIsFollowedByAWait(t *testing.T) {
-	env := flowtest.PatientEnv()
-	env.ExecuteWorkflow(func(ctx workflow.Context) (time.Duration, error) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		m := newMigration(ctx, workflows.BindingMigrationParams{})
 		m.st.Phase, m.st.Terms.Recheck = phase.MigrationPurging, time.Minute
 		began := workflow.Now(ctx)
 		m.on(phase.EventPlaced)
 		require.Equal(t, phase.MigrationPurging, m.st.Phase)
-		return workflow.Now(ctx).Sub(began), nil
+		require.GreaterOrEqual(t, workflow.Now(ctx).Sub(began), time.Minute)
 	})
-	require.NoError(t, env.GetWorkflowError())
-	var waited time.Duration
-	require.NoError(t, env.GetWorkflowResult(&waited))
-	require.GreaterOrEqual(t, waited, time.Minute)
 }
 
 // An order that comes while a migration looks once more is seen at its end, whatever the look said.

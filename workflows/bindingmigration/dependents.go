@@ -50,7 +50,7 @@ func (de *dependents) queued() {
 	de.st.Reason, de.st.Message = reason.AwaitingPermit, "its dependents are held"
 	de.on(phase.EventDependentsHeld)
 	if !de.st.Intent.Stops() { // then the next look obeys
-		de.tell(nil)
+		de.report(nil)
 	}
 }
 

@@ -97,7 +97,7 @@ func (m *migration) permitLasts() time.Duration {
 	return min(max(0, left), pace.PermitsEnd) + evictSlack
 }
 
-// stands goes on from Lifeboat's task, who saw it written. Each eviction that is seen to stand
+// stands goes on from Lifeboat's task, whichever call saw it written. Each eviction that is seen to stand
 // is reported, however late: it counts as a migration.
 func (m *migration) stands() {
 	m.st.Evicted = workflows.WriteStands
@@ -109,7 +109,7 @@ func (m *migration) stands() {
 		m.on(phase.EventAdopted)
 	}
 	if m.st.TellWritten || m.st.Adopts() || m.st.Directly() {
-		m.tell(nil)
+		m.report(nil)
 	} else {
 		m.reportLater()
 	}
@@ -214,7 +214,7 @@ func (m *migration) stillToMove() {
 	case look.SourceGone:
 		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.ClusterGone})
 	default:
-		heard := m.tell(nil)
+		heard := m.report(nil)
 		if !heard { // no failover runs that could give it one: whatever comes after lists the binding again
 			m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.PermitPassed})
 		}

@@ -170,7 +170,7 @@ func (m *migration) awaitOldCopy() {
 		m.st.Placed = false
 		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
 		m.on(phase.EventUnplaced)
-		m.tell(nil)
+		m.report(nil)
 	default:
 		obeyed := m.obeys(o)
 		switch {

@@ -41,7 +41,7 @@ func (li *listener) wait(d time.Duration, summary string) {
 		}
 		if !li.stirred() {
 			li.publish(string(li.st.Phase))
-			li.tell(nil)
+			li.report(nil)
 		}
 	}
 	if d > 0 {
@@ -88,7 +88,7 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 		li.st.FailoverID, li.st.Attempt = a.FailoverID, a.Attempt
 	}
 	li.dirty = true
-	workflow.Go(li.ctx, func(ctx workflow.Context) { li.tellFrom(ctx, li.st.Result) })
+	workflow.Go(li.ctx, func(ctx workflow.Context) { li.reportFrom(ctx, li.st.Result) })
 }
 
 // letSettle waits until no request without an answer can be on its way any more.
@@ -162,5 +162,5 @@ func (co *course) placed(o activities.Observation) {
 	} else {
 		co.on(phase.EventPlaced)
 	}
-	co.tell(nil)
+	co.report(nil)
 }

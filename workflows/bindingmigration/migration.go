@@ -14,7 +14,7 @@ import (
 )
 
 // migration runs one BindingMigration: its story, and the steps that write and end. Each part below
-// has what it remembers, and a file of its name.
+// has a state of its own.
 type migration struct {
 	*course
 	inbox      flow.Messages
@@ -89,7 +89,7 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 		}
 		m.next()
 	}
-	m.tell(m.st.Result)
+	m.report(m.st.Result)
 	m.lastActs()
 	_ = workflow.Await(m.ctx, func() bool { return workflow.AllHandlersFinished(m.ctx) })
 	return *m.st.Result, nil
@@ -104,7 +104,7 @@ func newMigration(ctx workflow.Context, p workflows.BindingMigrationParams) *mig
 	if st.Began.IsZero() {
 		st.Began = workflow.Now(ctx)
 		st.Phase = phase.MigrationChecking
-		st.Dependents.Held = st.Adopts() // for all it knows
+		st.Dependents.Held = st.Adopts() // until a look shows otherwise
 		st.Ref.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	} else {
 		m.unreported = workflow.Now(ctx) // what the run before has not reported
@@ -125,7 +125,7 @@ func assemble(shared *core) *migration {
 	return m
 }
 
-// malformedState says why no run can go on from a state, empty when one can. Anybody who may
+// malformedState says why no run can go on from a state, empty when one can. A user who may
 // start workflows can make one up, and one in an unknown phase would turn in
 // its loop without ever waiting, at the cost of every other workflow of the worker.
 func malformedState(s *workflows.MigrationState) string {
@@ -151,18 +151,18 @@ func (m *migration) messages() flow.Messages {
 		Updates: []flow.Update{
 			flow.Ordered(workflows.UpdateCancel, "Stop this one move: before the write it is abandoned, unplaced it is restored, placed both copies stay", m.orders.refuseCancel, m.orders.orderCancel),
 			m.orders.heldOrder(workflows.UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held",
-				"the former clusters are put back if the old copy can take over; see the status", m.orders.orderPutBack),
+				"the former clusters are put back if the old copy can take over; see the status", workflows.IntentPutBack),
 			m.orders.heldOrder(workflows.UpdateRelease, "Drop the hold now, proven healthy or not: the old copy goes",
-				"the hold is dropped as soon as there is a target", m.orders.orderRelease),
+				"the hold is dropped as soon as there is a target", workflows.IntentRelease),
 			flow.Ordered(workflows.UpdateConfirmFenced, "Vouch that the old copy of this binding is dead and cannot run any more", m.fences.refuseFenced, m.fences.confirmFenced),
 		},
 		Signals: []flow.Signal{
-			flow.Told(workflows.SignalBindingObserved, m.heard),
-			flow.Told(workflows.SignalRecover, m.orders.recovered),
-			flow.Told(workflows.SignalMigrationAdopted, m.adoptedBy),
-			flow.Told(workflows.SignalFenced, m.fences.fencedByAll),
-			flow.Told(workflows.SignalMigrationOrder, m.orders.takeOrder),
-			flow.Told(workflows.SignalPermit, m.takePermit),
+			flow.OnSignal(workflows.SignalBindingObserved, m.heard),
+			flow.OnSignal(workflows.SignalRecover, m.orders.recovered),
+			flow.OnSignal(workflows.SignalMigrationAdopted, m.adoptedBy),
+			flow.OnSignal(workflows.SignalFenced, m.fences.fencedByAll),
+			flow.OnSignal(workflows.SignalMigrationOrder, m.orders.takeOrder),
+			flow.OnSignal(workflows.SignalPermit, m.takePermit),
 		},
 	}
 }

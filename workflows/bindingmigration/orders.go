@@ -70,23 +70,17 @@ func (or *orders) orderCancel(o workflows.CancelOrder) string {
 }
 
 // heldOrder is an order about a held copy.
-func (or *orders) heldOrder(verb, description, answer string, take func(workflows.Order)) flow.Update {
+func (or *orders) heldOrder(verb, description, answer string, kind workflows.IntentKind) flow.Update {
 	return flow.Ordered(verb, description, or.refuseHeldOrder, func(o workflows.Order) string {
 		or.orderedBy(verb, o)
-		take(o)
+		or.orderHeld(kind, o)
 		return answer
 	})
 }
 
-// orderPutBack and orderRelease take an order. It replaces an older one that is not carried
-// out yet.
-func (or *orders) orderPutBack(o workflows.Order) {
-	or.intent.Order(workflows.IntentPutBack, o)
-	or.dirty = true
-}
-
-func (or *orders) orderRelease(o workflows.Order) {
-	or.intent.Order(workflows.IntentRelease, o)
+// orderHeld takes a put-back or a release. It replaces an older one that is not carried out yet.
+func (or *orders) orderHeld(kind workflows.IntentKind, o workflows.Order) {
+	or.intent.Order(kind, o)
 	or.dirty = true
 }
 
@@ -132,9 +126,9 @@ func (or *orders) takeOrder(o workflows.MigrationOrder) {
 	case workflows.UpdateCancel:
 		or.cancel(o.Order, o.PutBack)
 	case workflows.UpdatePutBack:
-		or.orderPutBack(o.Order)
+		or.orderHeld(workflows.IntentPutBack, o.Order)
 	case workflows.UpdateRelease:
-		or.orderRelease(o.Order)
+		or.orderHeld(workflows.IntentRelease, o.Order)
 	case workflows.UpdatePause:
 		or.st.Paused = &o.Order
 	case workflows.UpdateResume:
@@ -160,7 +154,7 @@ func (or *orders) cancel(o workflows.Order, putBack bool) {
 	}
 }
 
-// calledOff reports whether an order came, while the old placement was being put back, that wants
+// calledOff reports whether an order came, while the old placement was being put back, that keeps
 // the new one kept: a release, or a cancel without put-back of what is placed. Nothing is
 // placed yet: then a recovery takes it back all the same.
 func (or *orders) calledOff() bool {
@@ -207,7 +201,7 @@ func (or *orders) refuseDirect(o activities.Observation) {
 func (or *orders) refuse(cause reason.Reason, why string) {
 	or.intent.Refuse(reason.Summary(why))
 	or.attention(cause, or.intent.Refusal)
-	or.tell(nil)
+	or.report(nil)
 }
 
 // justRefused keeps a refused restore from being tried again at once.

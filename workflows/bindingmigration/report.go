@@ -46,8 +46,8 @@ func (re *reporter) publish(shown string) {
 	_ = workflow.UpsertTypedSearchAttributes(re.ctx, workflows.SearchPhase.ValueSet(shown), workflows.SearchReason.ValueSet(string(re.st.Reason)))
 }
 
-// passes reports whether a phase lasts as long as one activity: they are published where they
-// last for longer.
+// passes reports whether a phase lasts only as long as one activity: it is published where it
+// lasts longer.
 func passes(current phase.Migration) bool {
 	return current == phase.MigrationChecking || current == phase.MigrationPlacing || current == phase.MigrationReleasing || current == phase.MigrationPurging
 }
@@ -66,7 +66,7 @@ func (re *reporter) note(reason reason.Reason, message string) {
 		if another {
 			re.publish(string(re.st.Phase))
 		}
-		re.tell(nil)
+		re.report(nil)
 	}
 }
 
@@ -107,7 +107,7 @@ func (re *reporter) attention(why reason.Reason, message string) {
 	re.note(why, message)
 	if known || !re.unreported.IsZero() {
 		re.publish(string(re.st.Phase))
-		re.tell(nil)
+		re.report(nil)
 	}
 }
 
@@ -119,12 +119,12 @@ func (re *reporter) withRefusal() string {
 	return re.st.Intent.Refusal + "; now: " + re.st.Message
 }
 
-// tell reports to the ClusterFailover. A parent that is not running gets
+// report sends a report to the ClusterFailover. A parent that is not running gets
 // nothing: its next run adopts.
-func (re *reporter) tell(result *record.Result) (heard bool) { return re.tellFrom(re.ctx, result) }
+func (re *reporter) report(result *record.Result) (heard bool) { return re.reportFrom(re.ctx, result) }
 
-// tellFrom is tell for a coroutine of its own, which may block on its own context only.
-func (re *reporter) tellFrom(ctx workflow.Context, result *record.Result) (heard bool) {
+// reportFrom is report for a coroutine of its own, which may block on its own context only.
+func (re *reporter) reportFrom(ctx workflow.Context, result *record.Result) (heard bool) {
 	report := workflows.MigrationReport{
 		FailoverID: re.st.FailoverID, Attempt: re.st.Attempt, Key: re.st.Ref.Key, UID: re.st.Ref.UID,
 		Phase: re.st.Phase, Reason: re.st.Reason, Message: reason.Summary(re.withRefusal()), Refused: re.st.Intent.Refusal, RefusedID: re.st.Intent.RefusedID, Placed: re.st.Placed,
@@ -141,7 +141,7 @@ func (re *reporter) tellFrom(ctx workflow.Context, result *record.Result) (heard
 	if asOf.Equal(re.unreported) {
 		re.unreported = time.Time{}
 	}
-	re.told(report.Acts)
+	re.dropReported(report.Acts)
 	return true
 }
 

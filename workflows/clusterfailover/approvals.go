@@ -78,7 +78,7 @@ func (a *approvals) approve(o workflows.ScopedOrder) string {
 		i := &a.st.Items[at]
 		yes.Bindings.Add(i.Key, i.UID)
 		switch {
-		case i.State == queue.Blocked && isQuestion(i.Reason):
+		case i.State == queue.Blocked && (i.Reason == reason.AwaitingApproval || i.Reason == reason.ApprovalExpired):
 			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
 		case o.One() && i.Capped():
 		default:
@@ -126,8 +126,4 @@ func (a *approvals) unasked(i *queue.Item, c activities.Check) {
 	if c.Reason != reason.AwaitingApproval {
 		i.AskedAt = time.Time{}
 	}
-}
-
-func isQuestion(r reason.Reason) bool {
-	return r == reason.AwaitingApproval || r == reason.ApprovalExpired
 }

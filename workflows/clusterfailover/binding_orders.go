@@ -121,7 +121,7 @@ func (b *bindingOrders) awaitHeld(ctx workflow.Context, verb string, o workflows
 	return ask.answer, ask.err
 }
 
-// answerHeld answers who asked for what a migration reports.
+// answerHeld answers the orders that a migration's report decides.
 func (b *bindingOrders) answerHeld(r workflows.MigrationReport) {
 	for _, ask := range b.heldAsks {
 		switch {
@@ -140,7 +140,7 @@ func (b *bindingOrders) obeyOne(v bindingVerb) {
 	key := v.Binding.String()
 	if move, moving := b.st.Moves[key]; moving {
 		// Noted before it is told: it may be ending just now, with nothing written.
-		move.Ordered = v.forMove()
+		move.Ordered = v.asMigrationOrder()
 		b.children.note(move)
 		told := b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered)
 		if told {
@@ -174,7 +174,7 @@ func (b *bindingOrders) callOff(v bindingVerb) {
 		b.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
 		return
 	}
-	b.outcomes.keep(orderedEnd(v.forMove(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: b.now()}))
+	b.outcomes.keep(orderedEnd(v.asMigrationOrder(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: b.now()}))
 	b.dirty = true
 }
 
@@ -206,7 +206,7 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	if !moving {
 		return
 	}
-	move.Ordered = v.forMove()
+	move.Ordered = v.asMigrationOrder()
 	b.children.note(move)
 	if !move.Named {
 		b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run

@@ -19,7 +19,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,20 +79,15 @@ func TestThePendingPurgeOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 
 // A search for orphans that failed for good is made again with the next turn.
 func TestASearchForOrphansThatFailedIsMadeAgain(t *testing.T) {
-	env := flowtest.PatientEnv()
-	env.RegisterActivityWithOptions(func(context.Context, activities.OrphanRequest) (activities.OrphanPage, error) {
+	fails := func(context.Context, activities.OrphanRequest) (activities.OrphanPage, error) {
 		return activities.OrphanPage{}, temporal.NewNonRetryableApplicationError("the definition is gone", activities.ErrorGone, nil)
-	}, activity.RegisterOptions{Name: activities.NameFindOrphans})
-	env.ExecuteWorkflow(func(ctx workflow.Context) (bool, error) {
+	}
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		f := bare()
 		f.ctx, f.adoptDirty, f.st.UID = ctx, true, "u"
 		f.orphans.search()
-		return f.adoptDirty, nil
-	})
-	require.NoError(t, env.GetWorkflowError())
-	var again bool
-	require.NoError(t, env.GetWorkflowResult(&again))
-	require.True(t, again)
+		require.True(t, f.adoptDirty)
+	}, flowtest.Acts{activities.NameFindOrphans: fails})
 }
 
 // No text of a message is carried without a bound: one of 2 MB would end who hands it
@@ -128,17 +122,16 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 // Frozen policies are judged in as many calls as it takes: each call, and each answer, has
 // to stay below 2 MB.
 func TestAnyNumberOfPoliciesIsJudged(t *testing.T) {
-	env := flowtest.PatientEnv()
 	var asked []int
-	env.RegisterActivityWithOptions(func(_ context.Context, r activities.PoliciesRequest) (activities.PoliciesResult, error) {
+	judge := func(_ context.Context, r activities.PoliciesRequest) (activities.PoliciesResult, error) {
 		var out activities.PoliciesResult
 		for _, p := range r.Policies {
 			out.Dues = append(out.Dues, rules.Due{Affected: true, Taint: rules.TaintRef{Key: strconv.Itoa(int(p.Priority))}})
 		}
 		asked = append(asked, len(r.Policies))
 		return out, nil
-	}, activity.RegisterOptions{Name: activities.NameAssessPolicies})
-	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+	}
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		f := bare()
 		f.ctx = ctx
 		for n := range maxPolicies + 4 {
@@ -152,22 +145,19 @@ func TestAnyNumberOfPoliciesIsJudged(t *testing.T) {
 		for n, d := range f.st.Dues {
 			require.Equal(t, strconv.Itoa(n), d.Taint.Key)
 		}
-		return nil
-	})
-	require.NoError(t, env.GetWorkflowError())
+	}, flowtest.Acts{activities.NameAssessPolicies: judge})
 	require.Equal(t, []int{maxPolicies, 2, 2}, asked)
 }
 
 // What comes to be owed while old pending purges are looked at is not forgotten. The others are looked at in as many shares as
 // the limit of patches is divided by.
 func TestPendingPurgeThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
-	env := flowtest.PatientEnv()
 	shares := make(chan int, 100)
-	env.RegisterActivityWithOptions(func(_ context.Context, r activities.EndRequest) (activities.EndResult, error) {
+	ends := func(_ context.Context, r activities.EndRequest) (activities.EndResult, error) {
 		shares <- len(r.PendingPurges)
 		return activities.EndResult{Ended: r.PendingPurges}, nil
-	}, activity.RegisterOptions{Name: activities.NameEndOldCopies})
-	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+	}
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		f := bare()
 		f.ctx = ctx
 		for i := range 50 {
@@ -177,20 +167,17 @@ func TestPendingPurgeThatComesWhileOthersAreLookedAtIsKept(t *testing.T) {
 		f.oldCopies.endOnce(ctx)
 		require.Equal(t, []record.PendingPurge{{Work: "second"}}, f.st.PendingPurges)
 		require.True(t, f.dirty)
-		return nil
-	})
-	require.NoError(t, env.GetWorkflowError())
+	}, flowtest.Acts{activities.NameEndOldCopies: ends})
 	require.Len(t, shares, activities.EndShares)
 }
 
 // An order that was taken, and answered, while the last act of a failover was on its way is
 // carried out before that closes.
 func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
-	env := flowtest.PatientEnv()
-	env.RegisterActivityWithOptions(func(context.Context, activities.TaintRequest) (activities.TaintResult, error) {
+	writes := func(context.Context, activities.TaintRequest) (activities.TaintResult, error) {
 		return activities.TaintResult{}, nil
-	}, activity.RegisterOptions{Name: activities.NameWriteTaints})
-	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+	}
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
 		f.st.FailoverID, f.st.Attempt, f.st.Phase, f.st.Terms.Mode = "e", 1, phase.FailoverStopped, rules.ModeEnforce
 		f.st.Stopped = &workflows.Order{Who: "jane", Reason: "a drill"}
@@ -204,7 +191,5 @@ func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
 		f.obey()
 		require.Equal(t, phase.FailoverSuspected, f.st.Phase)
 		require.Equal(t, 2, f.st.Attempt)
-		return nil
-	})
-	require.NoError(t, env.GetWorkflowError())
+	}, flowtest.Acts{activities.NameWriteTaints: writes})
 }

@@ -124,7 +124,7 @@ func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 		halted := func(since time.Duration, then pace.Tier) *failover {
 			f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
 			f.st.Terms.FreezeWhenHalted = true
-			at := metaTime(f.now().Add(since))
+			at := metav1.NewTime(f.now().Add(since))
 			f.st.Cluster.Foreign = []corev1.Taint{{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
 			f.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
 			require.NoError(t, workflow.Sleep(ctx, 50*time.Minute))

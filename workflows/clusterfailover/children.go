@@ -39,8 +39,8 @@ type starting struct {
 	child  workflow.ChildWorkflowFuture
 }
 
-// startMove begins the child that evicts under one permit.
-func (c *children) startMove(i queue.Item, permit pace.Permit) {
+// startMigration begins the child that evicts under one permit.
+func (c *children) startMigration(i queue.Item, permit pace.Permit) {
 	due, why := c.st.Queue.Due(c.now(), &i)
 	c.startChild(i, workflows.MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
 }
@@ -70,8 +70,8 @@ func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 		WorkflowID:            id,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         reason.Summary(moveSummary(i, c.cluster, st)),
-		StaticDetails:         moveDetails,
+		StaticSummary:         reason.Summary(migrationSummary(i, c.cluster, st)),
+		StaticDetails:         migrationDetails,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			workflows.SearchCluster.ValueSet(c.cluster), workflows.SearchBinding.ValueSet(workflows.Storable(i.Key.String())), workflows.SearchMode.ValueSet(string(c.st.Terms.Mode)),
 		),
@@ -90,8 +90,8 @@ func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 	c.starting = append(c.starting, starting{item: i, move: move, adopts: st.Adopts(), named: st.Ref.Named, child: child})
 }
 
-// moveDetails stand beside the live page of every migration. They are in its parent's history once for each: short.
-const moveDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel` of this one binding, as written there. Never *Terminate*."
+// migrationDetails stand beside the live page of every migration. They are in its parent's history once for each: short.
+const migrationDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel` of this one binding, as written there. Never *Terminate*."
 
 // awaitStarts waits until the server has started, or refused, every child that was begun.
 func (c *children) awaitStarts() {
@@ -185,17 +185,17 @@ func (c *children) adopt(o activities.Orphan, orphan bool) {
 	case known && !orphan:
 	case orphan:
 		delete(c.st.Moves, o.Key.String())
-		c.adoptMove(o)
+		c.adoptOrphan(o)
 	case o.Owner == workflows.BindingMigrationID(c.instance, c.cluster, o.Key):
 		move := workflows.Move{Key: o.Key, UID: o.UID, Resource: o.Resource, Attempt: c.st.Attempt, Policy: -1, Phase: phase.MigrationPlacing, Since: c.now(), Heard: c.now()}
 		c.ownRunning(move)
 	}
 }
 
-// adoptMove starts a child that takes over a hold task without a running owner. It goes
+// adoptOrphan starts a child that takes over a hold task without a running owner. It goes
 // by the policy that is frozen of its binding, or frozen now: what the scheduler puts back
 // is removed again only where that policy moves it.
-func (c *children) adoptMove(o activities.Orphan) {
+func (c *children) adoptOrphan(o activities.Orphan) {
 	i := queue.Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}
 	left, earlier := c.st.Queue.Remembered(o.Key, o.UID)
 	switch at := c.st.Queue.Find(o.Key); {
@@ -259,8 +259,8 @@ func (c *children) rejoined(m workflows.Move) {
 	}
 }
 
-// tellAll sends a signal to every child. Meanwhile another child may end.
-func (c *children) tellAll(name string, message func(workflows.Move) any) {
+// signalAll sends a signal to every child. Meanwhile another child may end.
+func (c *children) signalAll(name string, message func(workflows.Move) any) {
 	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
 		if m, still := c.st.Moves[key]; still {
 			c.signal(m, name, message(m))
@@ -268,19 +268,19 @@ func (c *children) tellAll(name string, message func(workflows.Move) any) {
 	}
 }
 
-// tellRecovery reports to every child that the cluster has recovered, or who cancelled; each is to
+// signalRecovery reports to every child that the cluster has recovered, or which operator cancelled; each has to
 // answer it before the untaint.
-func (c *children) tellRecovery(cancelled *workflows.Order) {
-	c.tellAll(workflows.SignalRecover, func(m workflows.Move) any {
+func (c *children) signalRecovery(cancelled *workflows.Order) {
+	c.signalAll(workflows.SignalRecover, func(m workflows.Move) any {
 		m.Excused = false // by an older attempt
 		c.note(m)
 		return workflows.Recover{Attempt: c.st.Attempt, Cancelled: cancelled, PutBack: c.st.StopPutBack}
 	})
 }
 
-// tellScoped signals to those that are not placed: the scheduler may put their cluster back,
+// signalScoped signals to those that are not placed: the scheduler may put their cluster back,
 // and it is not taken out again while they are paused.
-func (c *children) tellScoped(v scopedVerb) {
+func (c *children) signalScoped(v scopedVerb) {
 	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
 		m, still := c.st.Moves[key]
 		if still && !m.Placed && v.Covers(m.Key) && (v.verb == workflows.UpdatePause) == c.st.Queue.IsPaused(m.Key) {

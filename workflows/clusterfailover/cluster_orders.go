@@ -36,7 +36,7 @@ func (co *clusterOrders) askCluster(ctx workflow.Context, ask *clusterAsk) (stri
 
 // obey carries out orders about what stands on the cluster, in their order. They
 // wait for the first judgement of the cluster and, as every first write does, for
-// the pacer's first word.
+// the pacer's first signal.
 func (co *clusterOrders) obey() {
 	for len(co.asks) > 0 && (co.st.UID != "" || !co.st.GoneAt.IsZero()) {
 		if co.enforcing() && co.st.Pace.Tier == "" && co.st.GoneAt.IsZero() {
@@ -52,7 +52,7 @@ func (co *clusterOrders) obey() {
 	}
 }
 
-// refuseAsks answers those who come too late.
+// refuseAsks refuses orders that come too late.
 func (co *clusterOrders) refuseAsks() {
 	for _, ask := range co.asks {
 		ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", workflows.ErrorClosing))
@@ -212,14 +212,14 @@ func endedTaint(o workflows.TaintOrder) (t karmada.OrderedTaint, wrong string) {
 	return karmada.ParseTaint(o.Taint)
 }
 
-// begunTaint is the taint that is to stand, with who ordered it.
+// begunTaint is the taint that is to stand, with the operator who ordered it.
 func begunTaint(o workflows.TaintOrder) (karmada.OrderedTaint, string) {
 	t, wrong := karmada.ParseTaint(o.Taint)
 	t.Who, t.Why = o.Who, o.Reason
 	return t, wrong
 }
 
-// MemoDrain is the memo field that says who drains the cluster, and why.
+// MemoDrain is the memo field for the operator who drains the cluster, and why.
 const MemoDrain = "lifeboatDrain"
 
 // draining is what a drain asks for beside the failover: a rate of its own, and the bans that keep

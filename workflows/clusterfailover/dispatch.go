@@ -117,14 +117,14 @@ func (d *dispatcher) dispatchOne() bool {
 	if turn.item >= 0 {
 		item := d.st.Items[turn.item]
 		d.st.Queue.Remove(turn.item)
-		d.children.startMove(item, permit)
+		d.children.startMigration(item, permit)
 		return true
 	}
 	d.children.permit(d.st.Moves[turn.move], permit)
 	return true
 }
 
-// turn is who gets the next permit: a queued binding, or a migration that waits for it.
+// turn is what gets the next permit: a queued binding, or a migration that waits for it.
 type turn struct {
 	item     int // its place in the queue, -1 for none
 	move     string

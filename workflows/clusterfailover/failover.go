@@ -30,11 +30,11 @@ type failover struct {
 	evictor       *evictor       // Karmada's own taint manager beside it
 	orphans       *orphans       // hold tasks without an owner
 	oldCopies     *oldCopies     // pending purges
-	fences        *fences        // who vouches that old copies are dead
+	fences        *fences        // proofs that old copies are dead
 	preCheck      *preCheck      // is there somewhere to go
 	affected      *affected      // the bindings that the taints move
 	grants        *grants        // the permits in hand
-	dispatcher    *dispatcher    // who gets the next permit
+	dispatcher    *dispatcher    // permits for the most urgent bindings
 	bindingOrders *bindingOrders // orders about one binding
 	clusterOrders *clusterOrders // drain, taint, and their ends
 	wholeOrders   *wholeOrders   // cancel, resume, enforce

@@ -189,7 +189,7 @@ func (f *failover) saneOrders() error {
 	now := f.now()
 	most := max(len(f.st.Snoozes), len(f.st.Pauses), len(f.st.Priorities), len(f.st.Approvals))
 	long := func(z workflows.Snooze) bool { return z.Check() != "" || z.Until.Sub(now) > queue.MaxSnooze }
-	void := func(w fenceWord) bool {
+	void := func(w confirmation) bool {
 		return w.fence.Outage == "" || w.fence.Who == "" || w.fence.At.After(now.Add(time.Second))
 	}
 	orders := []*workflows.Order{f.orders.cancel, f.orders.resume}
@@ -201,7 +201,7 @@ func (f *failover) saneOrders() error {
 		flowtest.Unless(!slices.ContainsFunc(f.st.Snoozes, long), "snoozed: %+v", f.st.Snoozes),
 		flowtest.Unless(!slices.ContainsFunc(f.st.Pauses, func(p workflows.ScopedPause) bool { return p.Check() != "" || p.All }), "paused: %+v", f.st.Pauses),
 		flowtest.Unless(!slices.ContainsFunc(f.st.Priorities, func(p workflows.Priority) bool { return p.Check() != "" }), "prioritised: %+v", f.st.Priorities),
-		flowtest.Unless(!slices.ContainsFunc(f.orders.fenceWords, void), "it goes by the words %+v", f.orders.fenceWords),
+		flowtest.Unless(!slices.ContainsFunc(f.orders.confirmations, void), "it goes by the words %+v", f.orders.confirmations),
 		flowtest.Given(orders...),
 	)
 }

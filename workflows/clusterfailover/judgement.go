@@ -97,7 +97,7 @@ func (j *judgement) observed(m workflows.ClusterObserved) {
 		j.clusterDirty, j.dirty = true, true
 		return
 	}
-	j.testified(f)
+	j.probed(f)
 	if j.judgedSince(f) {
 		return
 	}
@@ -113,14 +113,14 @@ func (j *judgement) judgedSince(f rules.ClusterFact) bool {
 	return j.st.Seen != "" && f.UID == j.st.UID && !f.Deleted && !rules.Newer(f.ResourceVersion, j.st.Seen)
 }
 
-// testimonyHolds is how long a result of the external probe counts: the controller repeats it every
+// probeResultHolds is how long a result of the external probe counts: the controller repeats it every
 // minute where a rule waits for it, so an older one means that no controller probes.
-const testimonyHolds = 3 * time.Minute
+const probeResultHolds = 3 * time.Minute
 
 // testified keeps the result of the external probe. It comes with a fact of the same
 // cluster, whatever that fact's version: a member may die without any change of its
 // Cluster object.
-func (j *judgement) testified(f rules.ClusterFact) {
+func (j *judgement) probed(f rules.ClusterFact) {
 	if f.Deleted || (j.st.UID != "" && f.UID != j.st.UID) || (f.ExternalProbe == rules.ExternalProbeAbsent && j.st.ExternalProbe.Says == rules.ExternalProbeAbsent) {
 		return
 	}
@@ -132,7 +132,7 @@ func (j *judgement) testified(f rules.ClusterFact) {
 
 // externalProbe is the result that counts now.
 func (j *judgement) externalProbe() rules.ExternalProbe {
-	if j.now().Sub(j.st.ExternalProbe.Heard) > testimonyHolds {
+	if j.now().Sub(j.st.ExternalProbe.Heard) > probeResultHolds {
 		return rules.ExternalProbeAbsent
 	}
 	return j.st.ExternalProbe.Says
@@ -268,13 +268,5 @@ func (j *judgement) nothingOfOurs() bool {
 
 // inheritsTaint: a first attempt that finds a Lifeboat taint that moves bindings took it over.
 func (j *judgement) inheritsTaint() bool {
-	if j.st.Attempt > 1 {
-		return false
-	}
-	for _, t := range j.st.Cluster.Ours {
-		if karmada.Triggers(t.Effect) {
-			return true
-		}
-	}
-	return false
+	return j.st.Attempt <= 1 && slices.ContainsFunc(j.st.Cluster.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
 }

@@ -21,14 +21,14 @@ func (f *failover) messages() flow.Messages {
 		},
 		Updates: append(f.bindingUpdates(), f.clusterUpdates()...),
 		Signals: []flow.Signal{
-			flow.Told(workflows.SignalClusterObserved, f.judgement.observed),
-			flow.Told(workflows.SignalBindingsChanged, f.affected.changed),
-			flow.Told(workflows.SignalAdopt, f.orphans.asked),
-			flow.Told(workflows.SignalGrant, f.dispatcher.granted),
-			flow.Told(workflows.SignalPaceChanged, f.waiting.paced),
-			flow.Told(workflows.SignalMigrationReport, f.reported),
-			flow.Told(workflows.SignalPause, f.standing.pauseBySignal),
-			flow.Told(workflows.SignalClusterRecovered, func(workflows.Order) { f.clusterDirty, f.dirty = true, true }),
+			flow.OnSignal(workflows.SignalClusterObserved, f.judgement.observed),
+			flow.OnSignal(workflows.SignalBindingsChanged, f.affected.changed),
+			flow.OnSignal(workflows.SignalAdopt, f.orphans.asked),
+			flow.OnSignal(workflows.SignalGrant, f.dispatcher.granted),
+			flow.OnSignal(workflows.SignalPaceChanged, f.waiting.paced),
+			flow.OnSignal(workflows.SignalMigrationReport, f.reported),
+			flow.OnSignal(workflows.SignalPause, f.standing.pauseBySignal),
+			flow.OnSignal(workflows.SignalClusterRecovered, func(workflows.Order) { f.clusterDirty, f.dirty = true, true }),
 		},
 	}
 }

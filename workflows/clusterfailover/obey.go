@@ -23,13 +23,13 @@ func (f *failover) obey() {
 		f.bindingOrders.obeyOne(one)
 	}
 	for _, v := range o.scoped {
-		f.children.tellScoped(v)
+		f.children.signalScoped(v)
 	}
 	if o.cancel != nil && f.on(phase.EventCancelOrdered, reason.Cancelled) {
 		f.st.Stopped, f.st.StopPutBack = o.cancel, o.putBack
 		f.st.ClosedAt, f.st.Settled = time.Time{}, time.Time{}
 	}
-	for _, word := range o.fenceWords {
+	for _, word := range o.confirmations {
 		if word.binding == (karmada.BindingKey{}) {
 			f.fences.spread(&word.fence)
 		} else {

@@ -63,7 +63,7 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 						f.bindingOrders.obeyOne(again[0])
 					} else if answer != nil {
 						// Somebody runs as that migration again, and ends the same way.
-						m := workflows.Move{Key: o.Binding, UID: "u", Attempt: 1, Named: true, Ordered: f.orders.bindings[0].forMove()}
+						m := workflows.Move{Key: o.Binding, UID: "u", Attempt: 1, Named: true, Ordered: f.orders.bindings[0].asMigrationOrder()}
 						f.st.Moves[o.Binding.String()], f.orders = m, failoverOrders{}
 					}
 					f.reported(report)

@@ -129,7 +129,7 @@ func (v *evictor) found(found ...proof.BindingFact) {
 	v.log.Warn("halted: second evictor", "binding", found[0].Key.String())
 	v.st.Beside = true
 	v.standing.pauseItself(why)
-	v.trail.Tell(record.Audit{
+	v.trail.AddUrgent(record.Audit{
 		Kind: record.AuditBindingAttention, Attempt: v.st.Attempt, Phase: string(v.st.Phase), Reason: reason.SecondEvictor,
 		Message: "this failover is halted: " + why, Bindings: flow.About(found[0].Key),
 	})

@@ -68,7 +68,7 @@ func (f *failover) confirm(reason reason.Reason) {
 }
 
 // actConfirmed puts the taints, the evacuation taint included: it must stand before the
-// first eviction. It waits for the pacer's first word: a pacer that has yet to look
+// first eviction. It waits for the pacer's first signal: a pacer that has yet to look
 // whether an installation is new must not find what this failover wrote meanwhile.
 func (f *failover) actConfirmed() {
 	if !f.judgement.bad() {
@@ -203,7 +203,7 @@ func (f *failover) closeQueue(cancelled *workflows.Order) {
 	}
 	f.outcomes.endLater(phase.OutcomeAbandoned)
 	f.st.Items = nil
-	f.children.tellRecovery(cancelled)
+	f.children.signalRecovery(cancelled)
 }
 
 // actStopped applies no rule and dispatches nothing. Lifeboat's taints are gone; when
@@ -255,7 +255,7 @@ func (f *failover) actGone() {
 		}
 		f.outcomes.endLater(phase.OutcomeAbandoned)
 		f.st.Items = nil
-		f.children.tellAll(workflows.SignalBindingObserved, func(m workflows.Move) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
+		f.children.signalAll(workflows.SignalBindingObserved, func(m workflows.Move) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
 	}
 	left := f.leaveCluster()
 	if left {

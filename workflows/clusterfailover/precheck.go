@@ -184,7 +184,7 @@ func (fs *fences) start() {
 
 func (fs *fences) confirm(o workflows.FenceOrder) string {
 	fs.trail.ordered(workflows.UpdateConfirmFenced, o.Order, queue.Scope{Binding: o.Binding}, "withoutState", flow.Yes(o.WithoutState))
-	fs.orders.fenceWords = append(fs.orders.fenceWords, fenceWord{o.Binding, o.Fence(fs.now(), fs.st.Turns.Outage())})
+	fs.orders.confirmations = append(fs.orders.confirmations, confirmation{o.Binding, o.Fence(fs.now(), fs.st.Turns.Outage())})
 	fs.dirty = true
 	about := "what waited for a fence of " + fs.cluster
 	if o.Binding.Name != "" {
@@ -227,7 +227,7 @@ func (fs *fences) needsState(key karmada.BindingKey) bool {
 }
 
 // fencedOne takes an operator's confirmation for one binding to where it waits.
-func (fs *fences) fencedOne(w fenceWord) {
+func (fs *fences) fencedOne(w confirmation) {
 	if at := fs.st.Queue.Find(w.binding); at >= 0 {
 		fs.st.Items[at].Fence = &w.fence
 		fs.waiting.lookAgain(at)
@@ -241,5 +241,5 @@ func (fs *fences) fencedOne(w fenceWord) {
 func (fs *fences) spread(f *proof.Fence) {
 	fs.st.Fenced = f
 	fs.waiting.unblock()
-	fs.children.tellAll(workflows.SignalFenced, func(workflows.Move) any { return workflows.Fenced{Fence: *f} })
+	fs.children.signalAll(workflows.SignalFenced, func(workflows.Move) any { return workflows.Fenced{Fence: *f} })
 }

@@ -46,7 +46,7 @@ func (r *run) backOff() {
 	r.dirty = !r.orders.none()
 	r.notBefore = r.now().Add(min(r.st.Terms.Recheck, r.st.Terms.ClusterPoll))
 	if r.nextAssess.After(r.notBefore) || !r.nextAssess.After(r.now()) {
-		r.nextAssess = r.notBefore // never later than planned: who is refused often would never look again
+		r.nextAssess = r.notBefore // never later than planned: a failover that is refused often would never look again
 	}
 	r.clusterDirty = false
 }
@@ -70,12 +70,12 @@ type failoverOrders struct {
 	putBack        bool // of the cancel
 	bindings       []bindingVerb
 	scoped         []scopedVerb
-	fenceWords     []fenceWord
+	confirmations  []confirmation
 	enforce        *enforcement
 }
 
 func (o failoverOrders) none() bool {
-	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && len(o.scoped) == 0 && len(o.fenceWords) == 0 && o.enforce == nil
+	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && len(o.scoped) == 0 && len(o.confirmations) == 0 && o.enforce == nil
 }
 
 // bindingVerb is an operator's order about one binding, by the update's name.
@@ -86,7 +86,7 @@ type bindingVerb struct {
 	vanished *workflows.Move
 }
 
-func (v bindingVerb) forMove() *workflows.MigrationOrder {
+func (v bindingVerb) asMigrationOrder() *workflows.MigrationOrder {
 	return &workflows.MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb}
 }
 
@@ -96,8 +96,8 @@ type scopedVerb struct {
 	workflows.ScopedOrder
 }
 
-// fenceWord is an operator's confirmation for one binding, or without one for the whole cluster.
-type fenceWord struct {
+// confirmation is an operator's confirmation for one binding, or without one for the whole cluster.
+type confirmation struct {
 	binding karmada.BindingKey
 	fence   proof.Fence
 }
@@ -112,7 +112,7 @@ type enforcement struct {
 }
 
 // clusterAsk is an order about what stands on the cluster (a drain, a taint, or the end
-// of one) until the main loop answers it: only that has read the cluster and knows the mode.
+// of one) until the main loop answers it: only the main loop has read the cluster and the mode.
 type clusterAsk struct {
 	drain *karmada.Drain       // of UpdateDrain
 	taint karmada.OrderedTaint // of UpdateTaint, and of UpdateUntaint where it names one

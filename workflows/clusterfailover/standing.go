@@ -119,7 +119,7 @@ func (s *standing) pause(o workflows.ScopedOrder) string {
 	return fmt.Sprintf("paused %s: no new move of it begins; a recovery still cancels%s", o.Scope, s.tally(o.Scope, time.Time{}).notTouched())
 }
 
-// pausedByLifeboat is who pauses a failover beside a second evictor, or beside another actor that
+// pausedByLifeboat is the name that pauses a failover beside a second evictor, or beside another actor that
 // takes its taint away.
 const pausedByLifeboat = "lifeboat"
 

@@ -55,15 +55,11 @@ func (ts *taints) put() bool {
 func (ts *taints) putVirtually() {
 	now := ts.now()
 	for _, o := range ts.judgement.evidence().Ripe() {
-		known := false
-		for _, v := range ts.st.Virtual {
-			known = known || (v.Key == o.Taint.Key && v.Effect == o.Taint.Effect)
-		}
+		known := slices.ContainsFunc(ts.st.Virtual, func(v corev1.Taint) bool { return v.Key == o.Taint.Key && v.Effect == o.Taint.Effect })
 		if !known {
-			at := metaTime(now)
-			taint := corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at}
-			ts.st.Virtual = append(ts.st.Virtual, taint)
-			ts.trail.virtual(taint, o.Rule)
+			at := metav1.NewTime(now)
+			ts.st.Virtual = append(ts.st.Virtual, corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at})
+			ts.trail.taintChanged(record.AuditTaintAdded, karmada.AddedTaint{Key: o.Taint.Key, Effect: o.Taint.Effect, Rule: o.Rule}, "observed: nothing is written")
 		}
 	}
 }
@@ -135,7 +131,7 @@ func (ts *taints) untaint() (again bool) {
 	return false
 }
 
-// stop removes what is Lifeboat's whatever the rules say, and records who stopped.
+// stop removes what is Lifeboat's whatever the rules say, and records the operator who stopped.
 func (ts *taints) stop() {
 	if !ts.enforcing() {
 		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
@@ -251,13 +247,5 @@ func (ts *taints) endDispute() {
 }
 
 func withoutTriggering(in []rules.RuleObservation) []rules.RuleObservation {
-	var out []rules.RuleObservation
-	for _, o := range in {
-		if !karmada.Triggers(o.Taint.Effect) {
-			out = append(out, o)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(in), func(o rules.RuleObservation) bool { return karmada.Triggers(o.Taint.Effect) })
 }
-
-func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }

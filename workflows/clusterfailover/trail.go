@@ -2,6 +2,7 @@ package clusterfailover
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // trail records what a failover does, for the audit trail. What it says of the moment it reads off the
@@ -58,7 +58,7 @@ func (t *trail) begun() {
 		t.Forget()
 		return
 	}
-	t.Tell(record.Audit{
+	t.AddUrgent(record.Audit{
 		Kind: record.AuditFailoverBegun, Time: t.st.Began, Attempt: t.st.Attempt, Phase: string(t.st.Phase),
 	})
 }
@@ -83,19 +83,21 @@ func (t *trail) entered(from phase.Failover, event phase.FailoverEvent, says rul
 			r.Evidence["pendingPurge"] = strconv.Itoa(owed)
 		}
 	}
-	t.Tell(r)
+	t.AddUrgent(r)
 }
 
 // attempt records the totals of an attempt that is over.
 func (t *trail) attempt(attempt workflows.AttemptReport) {
-	t.Tell(record.Audit{Kind: record.AuditAttemptClosed, Attempt: attempt.Attempt, Phase: string(attempt.Ended), Counts: sum(nil, attempt.Counts)})
+	t.AddUrgent(record.Audit{Kind: record.AuditAttemptClosed, Attempt: attempt.Attempt, Phase: string(attempt.Ended), Counts: maps.Clone(attempt.Counts)})
 }
 
 // totals are the outcomes of all attempts.
 func (t *trail) totals() map[string]int {
-	total := sum(nil, t.st.Counts)
+	total := maps.Clone(t.st.Counts)
 	for _, past := range t.st.Past {
-		total = sum(total, past.Counts)
+		for _, outcome := range workflow.DeterministicKeys(past.Counts) {
+			total[outcome] += past.Counts[outcome]
+		}
 	}
 	return total
 }
@@ -141,17 +143,9 @@ func (t *trail) taints(was []karmada.AddedTaint) {
 }
 
 func (t *trail) taintChanged(kind record.Kind, about karmada.AddedTaint, message string) {
-	t.Tell(record.Audit{
+	t.AddUrgent(record.Audit{
 		Kind: kind, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Reason: t.st.Reason, Message: message,
 		Evidence: map[string]string{"taint": about.Key + ":" + string(about.Effect), "rule": about.Rule},
-	})
-}
-
-// virtual is taints for observe, where the taint would stand.
-func (t *trail) virtual(would corev1.Taint, rule string) {
-	t.Tell(record.Audit{
-		Kind: record.AuditTaintAdded, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Reason: t.st.Reason, Message: "observed: nothing is written",
-		Evidence: map[string]string{"taint": would.Key + ":" + string(would.Effect), "rule": rule},
 	})
 }
 
@@ -180,7 +174,7 @@ func (t *trail) blocked(i *queue.Item) {
 func (t *trail) move(i queue.Item, st workflows.MigrationState) {
 	r := record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: t.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, To: i.To,
-		Message: moveSummary(i, t.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
+		Message: migrationSummary(i, t.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
 	}
 	if !st.DueAt.IsZero() {
 		r.Evidence["due"] = moment(st.DueAt)
@@ -230,7 +224,7 @@ func (t *trail) ordered(verb string, o workflows.Order, scope queue.Scope, detai
 		r.Bindings = flow.About(scope.Binding)
 	}
 	flow.AddEvidence(r.Evidence, details...)
-	t.Tell(r)
+	t.AddUrgent(r)
 }
 
 // unnamed records the outcome of bindings whose names were not carried over.
@@ -241,21 +235,10 @@ func (t *trail) unnamed(outcome phase.Outcome, n int) {
 	})
 }
 
-// sum adds counts to a total, which is made where there is none.
-func sum(total, counts map[string]int) map[string]int {
-	if total == nil {
-		total = map[string]int{}
-	}
-	for _, outcome := range workflow.DeterministicKeys(counts) {
-		total[outcome] += counts[outcome]
-	}
-	return total
-}
-
 func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// moveSummary names the binding as orders take it.
-func moveSummary(i queue.Item, cluster string, st workflows.MigrationState) string {
+// migrationSummary names the binding as orders take it.
+func migrationSummary(i queue.Item, cluster string, st workflows.MigrationState) string {
 	switch {
 	case st.Adopts():
 		return fmt.Sprintf("take over the hold of %s on %s", i.Key, cluster)

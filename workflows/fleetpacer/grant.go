@@ -45,7 +45,7 @@ func (p *pacer) mayGrant() bool {
 	return !p.halted() && p.st.Orders.Halted == nil && !p.now().Before(p.grantAt()) && p.fresh()
 }
 
-// grant gives the permits of the next seconds to those who want them: the most urgent first,
+// grant gives the permits of the next seconds to the failovers that request them: the most urgent first,
 // equals in equal parts.
 func (p *pacer) grant() {
 	if !p.mayGrant() {
@@ -62,8 +62,8 @@ func (p *pacer) grant() {
 	}
 }
 
-// grantTo sends one grant. A request is good for one: who wants more says so, having heard
-// of it, so that a failover that receives no signals any more wastes no more than that.
+// grantTo sends one grant. A request is good for one: a failover that needs more requests again after
+// it, so that a failover that receives no signals any more wastes no more than that.
 func (p *pacer) grantTo(r workflows.Request, size int) {
 	last := p.st.Schedule.Last
 	permits := p.st.Schedule.Grant(p.st.Pace, p.now(), r.Cluster, size)
@@ -135,7 +135,7 @@ func (p *pacer) used(r workflows.PermitsUsed) {
 	p.dirty = p.dirty || p.st.Pace.Unlimited // what ended makes room for others
 }
 
-// movedToo often answers the query of who was moved as often as may be within an hour.
+// movedTooOften answers the query of bindings that were moved as often as may be within an hour.
 func (p *pacer) movedTooOften(ask workflows.MovedTooOften) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if p.st.Config.MovesPerHour <= 0 {

@@ -29,9 +29,9 @@ func (p *pacer) messages() flow.Messages {
 			flow.Ordered(workflows.UpdateSetRate, "Replace the configured eviction rate (per second), or end that", p.refuseRate, p.setRate),
 		},
 		Signals: []flow.Signal{
-			flow.Told(workflows.SignalFleetObserved, p.fleetObserved),
-			flow.Told(workflows.SignalPermitRequest, p.requested),
-			flow.Told(workflows.SignalPermitsUsed, p.used),
+			flow.OnSignal(workflows.SignalFleetObserved, p.fleetObserved),
+			flow.OnSignal(workflows.SignalPermitRequest, p.requested),
+			flow.OnSignal(workflows.SignalPermitsUsed, p.used),
 		},
 	}
 }

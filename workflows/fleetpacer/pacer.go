@@ -286,7 +286,7 @@ func (p *pacer) nextLook() (time.Time, string) {
 	}
 }
 
-// page shows the fleet's pace and who waits for it.
+// page shows the fleet's pace and the failovers that wait for it.
 func (p *pacer) page() {
 	v := view.Pacer{
 		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: p.st.Orders.Halted.Line(), RateBy: p.st.Orders.RateBy.Line(),

@@ -72,12 +72,12 @@ func (t *trail) pace(was, is pace.Pace) {
 	if by := t.st.Orders.Halted; by != nil && is.Tier == pace.TierHalted {
 		r.Who, r.Why = by.Who, by.Reason
 	}
-	t.Tell(r)
+	t.AddUrgent(r)
 }
 
 // order records an operator's order to the whole fleet.
 func (t *trail) order(verb string, o workflows.Order, rate string) {
-	t.Tell(record.Audit{
+	t.AddUrgent(record.Audit{
 		Kind: record.AuditOrderGiven, Phase: string(t.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
 		Evidence: flow.AddEvidence(nil, "scope", "the fleet", "rate", rate),
 	})

@@ -46,10 +46,10 @@ type Signal struct {
 	drain   func(workflow.ReceiveChannel)
 }
 
-// Told hands every signal of a name to take, a fresh message each time. It never blocks: of a
+// OnSignal hands every signal of a name to take, a fresh message each time. It never blocks: of a
 // message that is not even of its kind the SDK says nothing, and a blocking receive would wait for
 // the next one while every other channel starves.
-func Told[T any](name string, take func(T)) Signal {
+func OnSignal[T any](name string, take func(T)) Signal {
 	one := func(c workflow.ReceiveChannel) bool {
 		var message T
 		received := c.ReceiveAsync(&message)
@@ -118,13 +118,13 @@ func RefuseOrder(o workflows.Order) error {
 	return nil
 }
 
-// StateNeedsSource answers who vouches for an old copy whose state is still wanted.
+// StateNeedsSource refuses a fence of an old copy whose state is still needed.
 func StateNeedsSource(cluster string) string {
 	return "its state goes along only when " + cluster + " is back; to go on without it, say withoutState as well"
 }
 
-// UnseenOutage answers who vouches for a cluster that was not seen to be silent: a
-// word counts for the very outage that was seen when it was given.
+// UnseenOutage refuses a fence of a cluster that was not seen to be silent: a
+// confirmation counts for the outage that was seen when it was given.
 func UnseenOutage(cluster string) string {
 	return cluster + " was not silent when it was last looked at, or nobody says since when: say it again once it is seen to be"
 }

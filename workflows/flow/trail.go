@@ -126,8 +126,8 @@ func (s *TrailWriter) Add(r record.Audit) {
 	s.bound(maxPending, maxNames)
 }
 
-// Tell is Add for what an operator who reads along should see at once.
-func (s *TrailWriter) Tell(r record.Audit) {
+// AddUrgent is Add for what an operator who reads along should see at once.
+func (s *TrailWriter) AddUrgent(r record.Audit) {
 	s.urgent = true
 	s.Add(r)
 }

@@ -62,7 +62,7 @@ type verdict struct {
 	message
 }
 
-// Accept holds every order that is taken to its having said who gives it, and why.
+// Accept checks that every accepted order says who gives it, and why.
 func (v verdict) Accept() {
 	var o workflows.Order
 	if err := json.Unmarshal(v.Payload, &o); v.Name != workflows.UpdateClaim && (err != nil || o.Malformed() != "") {
@@ -78,7 +78,7 @@ func (v verdict) Reject(err error) {
 	}
 }
 
-// Complete does not matter: who waits for a main loop waits in vain here.
+// Complete does not matter: no main loop runs here.
 func (v verdict) Complete(any, error) {}
 
 // Played hands a script to a workflow, a message a second, and lets it look after each.
