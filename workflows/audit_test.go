@@ -3,8 +3,10 @@ package workflows_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,8 +14,10 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 )
 
 // newAudited is a story with an audit trail.
@@ -94,18 +98,15 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
 	skipped := s.bind("skipped", []string{"m1"}, "m1", "m2")
 	stuck := s.bind("stuck", []string{"m1"}, "m1")
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	s.at(10*time.Second, func() {
-		s.accepted = append(s.accepted, s.orderOf(workflows.UpdatePause, workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "wait for me"}}))
+		s.ordered(workflows.UpdatePause, workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "wait for me"}})
 	})
 	s.at(90*time.Second, func() {
-		s.accepted = append(s.accepted,
-			s.orderOf(workflows.UpdateSkip, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "joe", Reason: "it may die"}}, Binding: skipped}),
-			s.orderOf(workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "go on"}}}))
+		s.ordered(workflows.UpdateSkip, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "joe", Reason: "it may die"}}, Binding: skipped})
+		s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "go on"}}})
 	})
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Zero(t, s.report.Unaudited)
 	s.everyOutcomeIsRecorded()
 
@@ -148,11 +149,6 @@ func TestTheTrailTellsWhatBecameOfEveryBindingAndWhy(t *testing.T) {
 	require.Equal(t, "fleet-pacer", pace[0].Workflow)
 }
 
-// orderOf gives an order of any kind to m1's failover.
-func (s *story) orderOf(update string, o any) *answer {
-	return s.update(workflows.ClusterFailoverID("", "m1"), update, update, o)
-}
-
 // The sink is away while everything happens: nothing waits for it, and what was kept
 // is written once it is back.
 // Rules: R4.16-2, R4.16-4.
@@ -160,7 +156,7 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 	play := func(away bool) *story {
 		s := newAudited(t)
 		s.bind("moves", []string{"m1"}, "m1", "m2")
-		s.world.SetReady("m1", false)
+		s.outage(10 * time.Minute)
 		if away {
 			s.trail.Fail(errors.New("no space left on device"))
 			s.looks = append(s.looks, func() {
@@ -169,13 +165,11 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 				}
 			})
 		}
-		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 		s.play()
 		return s
 	}
 	well, away := play(false), play(true)
 	for _, s := range []*story{well, away} {
-		require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 		require.Zero(t, s.report.Unaudited)
 		s.everyOutcomeIsRecorded()
 		require.Len(t, s.recorded(record.AuditFailureConfirmed), 1)
@@ -188,11 +182,9 @@ func TestNothingWaitsForASinkThatIsAway(t *testing.T) {
 func TestAFailoverThatClosesWithTheSinkAwaySaysWhatItsTrailLacks(t *testing.T) {
 	s := newAudited(t)
 	s.bind("moves", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s.outage(5 * time.Minute)
 	s.trail.Fail(errors.New("no space left on device"))
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
-	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Positive(t, s.report.Unaudited)
 	require.Empty(t, s.trail.Records())
 }
@@ -201,10 +193,8 @@ func TestAFailoverThatClosesWithTheSinkAwaySaysWhatItsTrailLacks(t *testing.T) {
 func TestWithoutATrailNothingIsRecorded(t *testing.T) {
 	s := newStory(t)
 	s.bind("moves", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	s.play()
-	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Empty(t, s.trail.Records())
 }
 
@@ -214,8 +204,7 @@ func TestAFailoverThatObservesIsRecorded(t *testing.T) {
 	s := newAudited(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	moves := s.bind("moves", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(6 * time.Minute)
 	s.play()
 	s.everyOutcomeIsRecorded()
 	require.Equal(t, phase.OutcomeWouldMove, s.recorded(record.AuditBindingOutcome, moves)[0].Outcome)
@@ -262,7 +251,6 @@ func TestTheSameAboutManyBindingsIsOneRecord(t *testing.T) {
 		}
 	})
 	s.play()
-	require.Equal(t, phase.FailoverRecovered, s.report.Ended)
 	require.Zero(t, s.report.Unaudited)
 	queued := map[string]bool{}
 	for _, r := range s.recorded(record.AuditBindingQueued) {
@@ -272,4 +260,112 @@ func TestTheSameAboutManyBindingsIsOneRecord(t *testing.T) {
 	}
 	require.True(t, len(queued) == n && len(s.audited(1)[0]) == n, "%d queued, %d ended", len(queued), len(s.audited(1)[0]))
 	require.Less(t, len(s.trail.Records()), n/10)
+}
+
+// counted keeps what workflows count themselves, by name and Lifeboat's own tags.
+type counted struct {
+	mu    sync.Mutex
+	tags  map[string]string
+	total map[string]int64
+	root  *counted
+}
+
+func (c *counted) WithTags(tags map[string]string) client.MetricsHandler {
+	all := maps.Clone(c.tags)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, tags)
+	root := c.root
+	if root == nil {
+		root = c
+	}
+	return &counted{tags: all, root: root}
+}
+
+func (c *counted) Counter(name string) client.MetricsCounter { return counter{c, name} }
+
+func (*counted) Gauge(string) client.MetricsGauge { return nothing{} }
+
+func (*counted) Timer(string) client.MetricsTimer { return nothing{} }
+
+type nothing struct{}
+
+func (nothing) Update(float64) {}
+
+func (nothing) Record(time.Duration) {}
+
+type counter struct {
+	of   *counted
+	name string
+}
+
+func (c counter) Inc(n int64) {
+	if !strings.HasPrefix(c.name, "lifeboat_evict") {
+		return
+	}
+	name := c.name
+	for _, tag := range []string{"cluster", "kind"} {
+		if value, ok := c.of.tags[tag]; ok {
+			name += fmt.Sprintf(" %s=%s", tag, value)
+		}
+	}
+	root := c.of.root
+	root.mu.Lock()
+	defer root.mu.Unlock()
+	if root.total == nil {
+		root.total = map[string]int64{}
+	}
+	root.total[name] += n
+}
+
+// processed keeps what the evict activity measures.
+type processed struct {
+	world.Meter
+	mu     sync.Mutex
+	ends   []string
+	queued []time.Duration
+	due    []time.Duration
+}
+
+func (p *processed) Evicted(cluster, result string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ends = append(p.ends, cluster+" "+result)
+}
+
+func (p *processed) LeftQueue(_ string, sinceQueued, sinceDue time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queued, p.due = append(p.queued, sinceQueued), append(p.due, sinceDue)
+}
+
+// Karmada's proposal: evict_total and evict_kind_total count what entered the queue, once,
+// however often its eviction is tried; the latency counts from there.
+func TestMetrics_EvictionTriedTwice_CountsOneThatEnteredTheQueue(t *testing.T) {
+	s, _ := outage(t, 40*time.Minute)
+	meter := &processed{}
+	s.meter = meter
+	patient := s.bind("patient", []string{"m1"}, "m1", "m2")
+	s.tolerates(patient, 120)
+	s.world.Change(patient, func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = "v1", "ConfigMap" })
+	// The first eviction is refused: it stays in the queue.
+	s.fails("evict", karmada.ErrForbidden)
+	s.at(5*time.Minute, func() { s.world.Fail = nil })
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "patient": "Migrated"}, outcomes(s.play()))
+
+	require.Equal(t, map[string]int64{
+		"lifeboat_evict cluster=m1":                               2,
+		"lifeboat_evict_kind cluster=m1 kind=apps/v1, Deployment": 1,
+		"lifeboat_evict_kind cluster=m1 kind=v1, ConfigMap":       1,
+	}, s.counts.total)
+	slices.Sort(meter.ends)
+	require.Contains(t, meter.ends, "m1 refused")
+	require.Len(t, meter.queued, 2, "a refused eviction has not left the queue")
+	for n := range meter.queued {
+		require.Positive(t, meter.due[n])
+	}
+	// What tolerates for two minutes has been in the queue for as much longer.
+	longest := slices.MaxFunc([]int{0, 1}, func(a, b int) int { return int(meter.queued[a]-meter.due[a]) - int(meter.queued[b]-meter.due[b]) })
+	require.InDelta(t, 120, (meter.queued[longest] - meter.due[longest]).Seconds(), 5)
 }

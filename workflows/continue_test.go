@@ -81,38 +81,33 @@ var scenarios = map[string]func(*story){
 			s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
 		}
 		s.bind("stays", []string{"m1"}, "m1")
-		s.world.SetReady("m1", false)
-		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.outage(5 * time.Minute)
 	},
 	"a blip": func(s *story) {
 		s.settings.Terms.ClusterPoll = 5 * time.Second
 		s.bind("app", []string{"m1"}, "m1", "m2")
-		s.world.SetReady("m1", false)
-		s.at(addAfter-5*time.Second, func() { s.world.SetReady("m1", true) })
+		s.outage(addAfter - 5*time.Second)
 	},
 	"unplaced, then restored": func(s *story) {
 		unplaceable(s)
-		s.world.SetReady("m1", false)
-		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.outage(5 * time.Minute)
 	},
 	"a lost answer": func(s *story) {
 		s.bind("app", []string{"m1"}, "m1", "m2")
 		s.world.Lost = func(op, _ string) bool { return op == "evict" }
-		s.world.SetReady("m1", false)
-		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.outage(5 * time.Minute)
 	},
 	"paused and resumed": func(s *story) {
 		s.bind("app", []string{"m1"}, "m1", "m2")
-		s.world.SetReady("m1", false)
+		s.outage(10 * time.Minute)
 		s.at(13*time.Second, func() { s.order(workflows.UpdatePause, "look first") })
 		s.at(307*time.Second, func() { s.order(workflows.UpdateResume, "looked") })
-		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
 	"snoozed, paused and prioritised": func(s *story) {
 		key := s.in("shop", "app", time.Minute)
 		s.in("bank", "first", time.Minute)
 		s.in("bank", "last", time.Minute)
-		s.world.SetReady("m1", false)
+		s.outage(20 * time.Minute)
 		s.at(13*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(queue.Scope{Namespace: "shop"}, "5m")) })
 		s.at(17*time.Second, func() { s.ordered(workflows.UpdatePause, by(queue.Scope{Namespace: "bank"})) })
 		s.at(19*time.Second, func() { s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{Namespace: "bank"}, -5)) })
@@ -121,24 +116,21 @@ var scenarios = map[string]func(*story){
 			require.GreaterOrEqual(s.t, s.movedAt()[key.String()], 5*time.Minute+13*time.Second)
 			s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{Namespace: "bank"})})
 		})
-		s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
 	"asked and approved": func(s *story) {
 		s.settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
 		yes := s.in("shop", "app", time.Minute)
 		s.in("shop", "no", time.Minute)
 		s.in("bank", "free", time.Minute)
-		s.world.SetReady("m1", false)
+		s.outage(10 * time.Minute)
 		s.at(187*time.Second, func() { s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(yes))) })
-		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
 	"cancelled": func(s *story) {
 		s.bind("tolerates", []string{"m1"}, "m1")
 		unplaceable(s)
-		s.world.SetReady("m1", false)
+		s.outage(6 * time.Minute)
 		// Beside the polls: the environment loses an update to a run that just closes.
 		s.at(187*time.Second, func() { s.order(workflows.UpdateCancel, "it was us") })
-		s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	},
 	"failed again while settling": func(s *story) {
 		s.bind("app", []string{"m1"}, "m1", "m2")
@@ -156,20 +148,17 @@ var scenarios = map[string]func(*story){
 	"cordoned": func(s *story) {
 		s.bind("app", []string{"m1"}, "m1", "m2")
 		s.onlyCordonRule(2*time.Minute, time.Minute)
-		s.world.SetReady("m1", false)
-		s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.outage(10 * time.Minute)
 	},
 	"cordoned beyond the recovery": func(s *story) {
 		s.bind("app", []string{"m1"}, "m1", "m2")
 		s.cordonRule(10*time.Second, 10*time.Minute)
-		s.world.SetReady("m1", false)
-		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.outage(5 * time.Minute)
 	},
 	"observed": func(s *story) {
 		s.settings.Terms.Mode = rules.ModeObserve
 		s.bind("app", []string{"m1"}, "m1", "m2")
-		s.world.SetReady("m1", false)
-		s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+		s.outage(5 * time.Minute)
 	},
 }
 
@@ -181,26 +170,30 @@ type told struct {
 	Leftover []string
 }
 
+// followChildren has the world know which workflows run.
+func (s *story) followChildren() {
+	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
+		s.world.SetRunning(info.WorkflowExecution.ID, true)
+	})
+	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, err error) {
+		var p *temporal.PanicError
+		if errors.As(err, &p) {
+			s.t.Log("child panicked", info.WorkflowType.Name, p.StackTrace())
+		}
+		s.world.SetRunning(info.WorkflowExecution.ID, false)
+	})
+}
+
 func tell(t *testing.T, tale func(*story), c *continueOften) told {
 	t.Helper()
 	s := newStory(t)
 	if c != nil {
 		s.intercept(c)
 	}
-	s.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
-		s.world.SetRunning(info.WorkflowExecution.ID, true)
-	})
-	s.env.SetOnChildWorkflowCompletedListener(func(info *workflow.Info, _ converter.EncodedValue, err error) {
-		if err != nil {
-			var p *temporal.PanicError
-			if errors.As(err, &p) {
-				s.t.Log("child panicked", info.WorkflowType.Name, p.StackTrace())
-			}
-		}
-		s.world.SetRunning(info.WorkflowExecution.ID, false)
-	})
+	s.followChildren()
 	tale(s)
-	r := s.play()
+	s.run()
+	r := s.report
 	out := told{Ended: r.Ended, Leftover: s.world.Leftovers()}
 	for _, attempt := range r.Attempts {
 		of := map[string]phase.Outcome{}

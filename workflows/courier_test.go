@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// beginning tells that a run of a workflow is being started and does not listen yet. The
+// beginning reports whether a run of a workflow is being started and does not listen yet. The
 // environment has it begin beside its loop, and falls over what arrives before that; a
 // server keeps it. Only within the environment's loop.
 func beginning(env *testsuite.TestWorkflowEnvironment, id string) bool {
@@ -189,4 +189,44 @@ func TestTheCourierWaitsForARunThatIsBeingStarted(t *testing.T) {
 		require.True(t, a.done)
 		require.NoError(t, a.err)
 	}
+}
+
+// The environment ends a child that somebody cancels, whatever the child says to it. So
+// the stories cancel the context that a workflow was started with, as the server does.
+const cancelSignal = "cancelled-by-the-test"
+
+// around runs every workflow of a story within a function.
+type around struct {
+	interceptor.WorkerInterceptorBase
+	run func(ctx workflow.Context, execute func(workflow.Context) (any, error)) (any, error)
+}
+
+func (a *around) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &aroundInbound{interceptor.WorkflowInboundInterceptorBase{Next: next}, a}
+}
+
+type aroundInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	by *around
+}
+
+func (i *aroundInbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	return i.by.run(ctx, func(ctx workflow.Context) (any, error) { return i.Next.ExecuteWorkflow(ctx, in) })
+}
+
+// cancellable lets a story cancel workflows as the UI does.
+func (s *story) cancellable() {
+	s.intercept(&around{run: func(ctx workflow.Context, execute func(workflow.Context) (any, error)) (any, error) {
+		cancelled, cancel := workflow.WithCancel(ctx)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			workflow.GetSignalChannel(ctx, cancelSignal).Receive(ctx, nil)
+			cancel()
+		})
+		return execute(cancelled)
+	}})
+}
+
+func (s *story) cancelInTheUI(id string) {
+	s.t.Helper()
+	s.signal(id, cancelSignal, nil)
 }

@@ -64,16 +64,13 @@ func TestKarmada7324DependentsMoveAlongAndStayUntilTheOldCopyGoes(t *testing.T) 
 	looks := s.neverBare("a", "b", "c")
 	most := 0
 	s.looks = append(s.looks, func() { most = max(most, len(s.holdersOf(configKey))) })
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(r))
+	s.outage(5 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(s.play()))
 	require.NotZero(t, *looks)
 	require.Equal(t, 3, most, "each parent is a holder")
 	require.Empty(t, s.holdersOf(configKey))
 	require.True(t, s.world.HasWork(configKey, "m2"))
 	require.Equal(t, 3, s.pacer.used, "dependents cost no permit")
-	require.Empty(t, s.world.Leftovers())
 	first := s.world.Log("holders")[0]
 	require.False(t, first.At.After(s.world.Log("evict")[0].At))
 }
@@ -86,16 +83,13 @@ func TestAfterARestoreADependentIsHeldUntilItIsWantedThereAgain(t *testing.T) {
 	s.parents("app")
 	s.world.DistributeAfter = 7 * time.Second
 	looks := s.neverBare("app")
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
+	s.outage(3 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
 	require.NotZero(t, *looks)
 	holders, restores := s.world.Log("holders"), s.world.Log("restore")
 	require.Len(t, restores, 1)
 	require.Len(t, holders, 2)
 	require.GreaterOrEqual(t, holders[1].At.Sub(restores[0].At), s.world.DistributeAfter)
-	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.10-3, R4.10-7.
@@ -117,19 +111,14 @@ func TestWhatCannotBeHeldBlocksItsParentAndLeavesNothing(t *testing.T) {
 	seen := map[reason.Reason]bool{}
 	for at := addAfter; at < 3*time.Minute; at += time.Second {
 		s.at(at, func() {
-			value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
-			require.NoError(t, err)
-			var status workflows.FailoverStatus
-			require.NoError(t, value.Get(&status))
-			for _, i := range status.Items {
+			for _, i := range s.status().Items {
 				seen[i.Reason] = true
 			}
 		})
 	}
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"frontend": "Abandoned"}, outcomes(r))
+	s.outage(3 * time.Minute)
+	s.run()
+	require.Equal(t, map[string]phase.Outcome{"frontend": "Abandoned"}, outcomes(s.report))
 	require.True(t, seen[reason.TooManyHolders], "%v", seen)
 	require.Empty(t, s.world.Log("evict"))
 	require.Equal(t, crowd, s.holdersOf(configKey))
@@ -141,18 +130,10 @@ func TestWhatCannotBeHeldBlocksItsParentAndLeavesNothing(t *testing.T) {
 func TestABlockedParentHoldsNothing(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
-	s.world.Fail = func(op, _ string) error {
-		if op == "evict" {
-			return karmada.ErrForbidden
-		}
-		return nil
-	}
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
+	s.fails("evict", karmada.ErrForbidden)
+	s.outage(3 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(s.play()))
 	require.NotEmpty(t, s.world.Log("holders"))
-	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.10-9.
@@ -166,12 +147,10 @@ func TestADeadHolderIsTakenOutAndNothingIsRestored(t *testing.T) {
 			Message: workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "gone"}),
 		}}
 	})
-	s.world.SetReady("m1", false)
-	s.at(10*time.Second, func() { s.world.SetReady("m1", true) })
-	s.play()
+	s.outage(10 * time.Second)
+	s.playTo(phase.FailoverFalseAlarm)
 	require.Empty(t, s.holdersOf(configKey))
 	require.Empty(t, s.world.Log("restore"))
-	require.Empty(t, s.world.Leftovers())
 }
 
 // A dependent that moves itself goes by its own policy, not by the mode of the task
@@ -179,10 +158,9 @@ func TestADeadHolderIsTakenOutAndNothingIsRestored(t *testing.T) {
 //
 // Rules: R4.8-11, R4.10-6.
 func TestADependentThatMovesItselfTakesTheHoldOverWithItsOwnMode(t *testing.T) {
-	s := newStory(t)
+	s, key := outage(t, 5*time.Minute)
 	parent := workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "parent"})
 	s.world.SetRunning(parent, true)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
 	s.purging(key, karmada.PurgeNever)
 	hold := true
 	s.at(time.Second, func() {
@@ -193,14 +171,11 @@ func TestADependentThatMovesItselfTakesTheHoldOverWithItsOwnMode(t *testing.T) {
 			}}
 		})
 	})
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Empty(t, s.world.Log("release"), "nothing is released")
 }
 
-// A migration that left its binding to a human, and then did not get to say so of what
+// A migration that left its binding to an operator, and then did not get to say so of what
 // that needs: the next failover does.
 //
 // Rules: R4.10-9.
@@ -214,14 +189,12 @@ func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
 			b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: owner}}
 		})
 	}
-	s.world.Change(parent, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}} })
+	s.returns(parent, "m2")
 	looks := s.neverBare("app")
-	s.world.SetReady("m1", false)
-	s.at(10*time.Second, func() { s.world.SetReady("m1", true) })
-	s.play()
+	s.outage(10 * time.Second)
+	s.playTo(phase.FailoverFalseAlarm)
 	require.NotZero(t, *looks)
-	b := s.world.Peek(configKey)
-	task, _ := b.TaskFor("m1")
+	task := s.task(configKey)
 	require.NotNil(t, task)
 	require.Equal(t, karmada.TaskReasonNeedsOperator, task.Reason)
 }
@@ -249,11 +222,129 @@ func TestALateHoldOfADependentIsTakenBackToo(t *testing.T) {
 		}, 2*time.Second)
 		return karmada.ErrUnreachable
 	}
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Skipped"}, outcomes(r))
+	s.outage(3 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "Skipped"}, outcomes(s.play()))
 	require.True(t, late)
 	require.Empty(t, s.world.Log("evict"))
-	require.Empty(t, s.world.Leftovers())
+}
+
+// pacerStatus asks the pacer how it stands.
+func (s *story) pacerStatus() workflows.PacerStatus {
+	s.t.Helper()
+	var status workflows.PacerStatus
+	value, err := s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryStatus)
+	require.NoError(s.t, err)
+	require.NoError(s.t, value.Get(&status))
+	return status
+}
+
+// Holding many dependents takes longer than a permit lasts: none is out meanwhile.
+//
+// Rules: R4.10-1, R4.10-8.
+func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
+	s := newStory(t)
+	s.parents("app")
+	s.holds = 30 * time.Second
+	s.world.SetReady("m1", false)
+	s.at(addAfter+20*time.Second, func() {
+		status := s.pacerStatus()
+		require.Zero(t, status.Granted)
+		require.Empty(t, status.Schedule.Out)
+		require.Equal(t, phase.MigrationChecking, s.status().Moves["shop/app"].Phase)
+	})
+	s.at(4*time.Minute, func() {
+		require.EqualValues(t, 1, s.pacerStatus().Granted)
+		require.Len(t, s.used, 1)
+		s.world.SetReady("m1", true)
+	})
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
+	require.Equal(t, 1, s.pacer.used)
+}
+
+// heldAhead is a story of two parents of which one waits for its permit, its dependents
+// held, until after the story's end. Which of them does is known from minute three on.
+func heldAhead(t *testing.T) (s *story, waits *karmada.BindingKey) {
+	s, waits = newStory(t), &karmada.BindingKey{Namespace: "shop"}
+	s.settings.Pace.EvictionRate = 0.001
+	s.parents("a", "b")
+	s.world.SetReady("m1", false)
+	s.at(3*time.Minute, func() {
+		waits.Name = "a"
+		if s.status().Moves["shop/b"].WantsPermit {
+			waits.Name = "b"
+		}
+		require.True(t, s.status().Moves[waits.String()].WantsPermit)
+		require.Equal(t, reason.AwaitingPermit, s.status().Moves[waits.String()].Reason)
+		require.Contains(t, s.holdersOf(configKey), s.migration(*waits))
+	})
+	return s, waits
+}
+
+// A parent whose dependents are held waits for its permit: it is queued, wherever one looks.
+//
+// Rules: R4.7-60.
+func TestParent_WaitsForItsPermit_ShowsAsQueued(t *testing.T) {
+	s, waits := heldAhead(t)
+	s.at(4*time.Minute, func() {
+		st := s.status()
+		require.Equal(t, phase.MigrationQueued, st.Moves[waits.String()].Phase)
+		require.Contains(t, s.published, string(phase.MigrationQueued))
+		require.Contains(t, s.pageOf(s.migration(*waits)), "is queued: it waits for its permit")
+		require.Contains(t, s.pageOf(s.migration(*waits)), "Checking ✔ → **Queued** → Evicting")
+		counts := st.View(s.env.Now()).Counts
+		require.Equal(t, 1, counts.Waiting)
+		require.Zero(t, counts.Moving)
+	})
+	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
+	require.Equal(t, phase.OutcomeAbandoned, outcomes(s.play())[waits.Name])
+}
+
+// Whatever comes while a parent waits for its permit, it lets go of its dependents.
+//
+// Rules: R4.7-39, R4.9-10, R4.9-32, R4.10-3.
+func TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(*story, karmada.BindingKey)
+		want    phase.Outcome
+		ended   phase.Failover
+	}{
+		"recovery": {happens: func(s *story, _ karmada.BindingKey) { s.world.SetReady("m1", true) }, want: phase.OutcomeAbandoned, ended: phase.FailoverRecovered},
+		"cancelled": {
+			happens: func(s *story, key karmada.BindingKey) { s.must(workflows.UpdateCancel, key, false) },
+			want:    phase.OutcomeAbandoned, ended: phase.FailoverRecovered,
+		},
+		"binding deleted": {happens: func(s *story, key karmada.BindingKey) { s.world.DeleteBinding(key) }, want: phase.OutcomeGone, ended: phase.FailoverRecovered},
+		"cluster deleted": {happens: func(s *story, _ karmada.BindingKey) { s.world.DeleteCluster("m1") }, want: phase.OutcomeAbandoned, ended: phase.FailoverGone},
+		"paused, recovered": {
+			happens: func(s *story, _ karmada.BindingKey) { s.order(workflows.UpdatePause, "wait") },
+			want:    phase.OutcomeAbandoned, ended: phase.FailoverRecovered,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, waits := heldAhead(t)
+			s.at(4*time.Minute, func() { c.happens(s, *waits) })
+			s.at(8*time.Minute, func() {
+				if c.ended != phase.FailoverGone {
+					s.world.SetReady("m1", true)
+				}
+			})
+			r := s.playTo(c.ended)
+			require.Equal(t, c.want, outcomes(r)[waits.Name])
+			require.Len(t, s.world.Log("evict"), 1)
+		})
+	}
+}
+
+// A drain with a rate of its own lets one move begin at a time. Those that hold their
+// dependents and wait have not begun.
+//
+// Rules: R4.12-6.
+func TestADrainsOwnRateCountsNoParentThatWaits(t *testing.T) {
+	s := newStory(t)
+	s.parents("a", "b", "c")
+	s.keepOpen()
+	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
+	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(s.play()))
+	s.evictedApart(3, 10*time.Second)
 }

@@ -1,5 +1,5 @@
 // Package workflows is the contract of the three workflows: their names, what starts them,
-// what they are told, and what they answer. ClusterFailover, one per failed cluster, lives
+// their signals and updates, and what they answer. ClusterFailover, one per failed cluster, lives
 // in clusterfailover; BindingMigration, one per binding that moves, in bindingmigration;
 // FleetPacer, one for the fleet, in fleetpacer. What they share is in flow.
 //

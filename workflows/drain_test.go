@@ -54,17 +54,14 @@ func TestKarmada1995And1762ADrainMovesEverythingOffAHealthyCluster(t *testing.T)
 	r := s.play()
 
 	require.NoError(t, drained.err)
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
 	require.Equal(t, reason.Purged, s.appResult().Reason, "it ended when the old copy was gone, not with a pending purge")
 	require.Nil(t, s.appResult().PendingPurge)
-	require.Empty(t, s.world.Leftovers())
 }
 
 // keepOpen has m1 look bad for a moment, so that its failover runs when the order comes.
 func (s *story) keepOpen() {
-	s.world.SetReady("m1", false)
-	s.at(2*time.Second, func() { s.world.SetReady("m1", true) })
+	s.outage(2 * time.Second)
 }
 
 // Karmada waits with the end of a cluster that is being deleted until nothing is left on it.
@@ -80,7 +77,7 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 			s.keepOpen()
 			s.at(time.Second, func() { s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Deleting = true }) })
 			if !drains {
-				require.Equal(t, phase.FailoverFalseAlarm, s.play().Ended)
+				s.playTo(phase.FailoverFalseAlarm)
 				require.Empty(t, s.world.Log(""))
 				return
 			}
@@ -92,12 +89,10 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 				undrained = s.orderAs(workflows.UpdateUndrain, workflows.Order{Who: "jane", Reason: "keep it"})
 			})
 			s.at(40*time.Minute, func() { s.world.DeleteCluster("m1") })
-			r := s.play()
+			r := s.playTo(phase.FailoverGone)
 			require.ErrorContains(t, undrained.err, "drain.onDeletion")
-			require.Equal(t, phase.FailoverGone, r.Ended)
 			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 			require.Equal(t, reason.Purged, s.appResult().Reason)
-			require.Empty(t, s.world.Leftovers())
 		})
 	}
 }
@@ -106,8 +101,7 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 //
 // Rules: R4.12-4.
 func TestADrainSeesThePurgeToItsEnd(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := withApp(t)
 	s.world.DeleteAfter = 10 * time.Minute
 	s.keepOpen()
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
@@ -136,7 +130,6 @@ func TestADrainMovesWhatToleratesIt(t *testing.T) {
 			s.at(80*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
 			s.play()
 			require.Len(t, s.world.Log("evict"), c.moves)
-			require.Empty(t, s.world.Leftovers())
 		})
 	}
 }
@@ -155,7 +148,6 @@ func TestDrain_WithSelector_MovesTheWorkloadsWithThatLabel(t *testing.T) {
 	evicted := s.world.Log("evict")
 	require.Len(t, evicted, 1)
 	require.Equal(t, "shop/front", evicted[0].Binding)
-	require.Empty(t, s.world.Leftovers())
 }
 
 // A typing error in a selector must not pass for a drained cluster.
@@ -168,20 +160,19 @@ func TestDrain_SelectorMatchesNothing_IsRefusedAndWritesNothing(t *testing.T) {
 	var a *answer
 	s.at(time.Second, func() { a = s.drain(workflows.DrainOrder{Selector: "teir=front"}) })
 	s.at(time.Minute, func() { require.Nil(t, s.world.PeekCluster("m1").Drain) })
-	s.play()
+	s.playTo(phase.FailoverFalseAlarm)
 	require.ErrorContains(t, a.err, "no workload on m1 has labels that match teir=front")
 	require.Empty(t, s.world.Log(""))
 }
 
 // Rules: R4.15-7.
 func TestADrainInObserveIsRefusedAndWritesNothing(t *testing.T) {
-	s := newStory(t)
+	s, _ := withApp(t)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.keepOpen()
 	var a *answer
 	s.at(time.Second, func() { a = s.drain(workflows.DrainOrder{}) })
-	s.play()
+	s.playTo(phase.FailoverFalseAlarm)
 	require.ErrorContains(t, a.err, "observes")
 	require.Empty(t, s.world.Log(""))
 }
@@ -191,8 +182,7 @@ func TestADrainInObserveIsRefusedAndWritesNothing(t *testing.T) {
 //
 // Rules: R4.12-8.
 func TestAFailureInMidDrainGoesOnAfterTheDrain(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := withApp(t)
 	s.keepOpen()
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
 	s.at(time.Minute, func() { s.world.SetReady("m1", false) })
@@ -204,50 +194,7 @@ func TestAFailureInMidDrainGoesOnAfterTheDrain(t *testing.T) {
 		require.False(t, karmada.OursAdded(c, corev1.Taint{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}))
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
-}
-
-// Rules: R4.12-6.
-func TestADrainKeepsToItsOwnRate(t *testing.T) {
-	s := newStory(t)
-	s.settings.Pace.EvictionRate = 2
-	for _, name := range []string{"a", "b", "c", "d"} {
-		s.bind(name, []string{"m1"}, "m1", "m2", "m3")
-	}
-	s.keepOpen()
-	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
-	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
-	s.play()
-	evictions := s.world.Log("evict")
-	require.Len(t, evictions, 4)
-	for i := 1; i < len(evictions); i++ {
-		require.GreaterOrEqual(t, evictions[i].At.Sub(evictions[i-1].At), 10*time.Second)
-	}
-}
-
-// Whoever asks again for what already holds lets nothing go sooner.
-//
-// Rules: R4.12-6.
-func TestADrainThatIsOrderedAgainKeepsToItsRate(t *testing.T) {
-	s := newStory(t)
-	s.settings.Pace.EvictionRate = 2
-	for _, name := range []string{"a", "b", "c"} {
-		s.bind(name, []string{"m1"}, "m1", "m2", "m3")
-	}
-	s.keepOpen()
-	for at := time.Second; at < 2*time.Minute; at += 3 * time.Second {
-		s.at(at, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
-	}
-	s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
-	s.play()
-	evictions := s.world.Log("evict")
-	require.Len(t, evictions, 3)
-	for i := 1; i < len(evictions); i++ {
-		require.GreaterOrEqual(t, evictions[i].At.Sub(evictions[i-1].At), 10*time.Second)
-	}
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }
 
 // What stands when a drain ends is treated as in a recovery: pending Abandoned,
@@ -269,17 +216,14 @@ func TestUndrainAbandonsWhatIsQueuedAndRestoresWhatIsUnplaced(t *testing.T) {
 	s.at(30*time.Second, func() { s.order(workflows.UpdateUndrain, "done") })
 	r := s.play()
 	require.ErrorContains(t, again.err, "lifeboat drain m1 --end")
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "later": "Abandoned"}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
 }
 
 // The order's home is the cluster: a run that was terminated forgets no drain.
 //
 // Rules: R4.12-1.
 func TestADrainOutlivesItsRun(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := withApp(t)
 	s.keepOpen()
 	s.at(time.Second, func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
@@ -287,21 +231,16 @@ func TestADrainOutlivesItsRun(t *testing.T) {
 		})
 	})
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }
 
 // Rules: R4.12-8.
 func TestACancelledDrainLeavesNoOrderBehind(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := withApp(t)
 	s.keepOpen()
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.001}) })
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "stop it all") })
-	r := s.play()
-	require.Equal(t, phase.FailoverCancelled, r.Ended)
-	require.Empty(t, s.world.Leftovers())
+	s.playTo(phase.FailoverCancelled)
 }
 
 // Rules: R4.12-8.
@@ -313,9 +252,7 @@ func TestAnOptOutEndsADrainAndItsRecord(t *testing.T) {
 	s.at(time.Minute, func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
 	})
-	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
-	require.Empty(t, s.world.Leftovers())
+	s.play()
 }
 
 // bans are the tasks that keep the scheduler from putting bindings back on m1.
@@ -335,8 +272,7 @@ func (s *story) bans(keys ...karmada.BindingKey) []karmada.Task {
 //
 // Rules: R4.2-8.
 func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := withApp(t)
 	s.tolerant(key)
 	s.keepOpen()
 	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
@@ -357,9 +293,7 @@ func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
 		require.True(t, s.world.HasWork(key, "m2"))
 		s.order(workflows.UpdateUndrain, "done")
 	})
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("evict"), 2)
 }
 
@@ -369,8 +303,7 @@ func TestWhatTheSchedulerPutsBackIntoADrainIsBannedUntilUndrain(t *testing.T) {
 func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 	for _, selector := range []string{"", "tier=front"} {
 		t.Run("selector "+selector, func(t *testing.T) {
-			s := newStory(t)
-			key := s.bind("app", []string{"m1"}, "m1", "m2")
+			s, key := withApp(t)
 			s.tolerant(key)
 			s.labelled(key, "tier=front")
 			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
@@ -382,7 +315,6 @@ func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 			})
 			s.play()
 			require.Len(t, s.world.Log("evict"), 1)
-			require.Empty(t, s.world.Leftovers())
 		})
 	}
 }
@@ -395,8 +327,7 @@ func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
 		workflows.UpdatePutBack: reason.PutBackRefused, workflows.UpdateRelease: reason.SchedulerReturnsIt,
 	} {
 		t.Run(verb, func(t *testing.T) {
-			s := newStory(t)
-			key := s.bind("app", []string{"m1"}, "m1", "m2")
+			s, key := withApp(t)
 			s.tolerant(key)
 			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
 			s.keepOpen()
@@ -410,14 +341,12 @@ func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
 				require.Len(t, s.bans(key), 1)
 				s.order(workflows.UpdateUndrain, "done")
 			})
-			r := s.play()
-			got := resultOf(t, r)
+			got := s.playApp()
 			require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 			require.Equal(t, reason, got.Reason)
 			require.Contains(t, got.Message, "until undrain")
 			require.Empty(t, got.Cause, "nobody's order did that")
 			require.Empty(t, s.world.Log("restore"))
-			require.Empty(t, s.world.Leftovers())
 		})
 	}
 }
@@ -427,8 +356,7 @@ func TestAPutBackOfWhatADrainHasBannedIsRefused(t *testing.T) {
 //
 // Rules: R4.2-8, R4.9-36.
 func TestABanThatNobodyHeardOfGoesWithTheDrain(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := withApp(t)
 	s.tolerant(key)
 	s.world.HealthyAfter = 10 * time.Minute
 	s.keepOpen()
@@ -440,9 +368,163 @@ func TestABanThatNobodyHeardOfGoesWithTheDrain(t *testing.T) {
 		})
 	})
 	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
-	r := s.play()
-	got := resultOf(t, r)
+	got := s.playApp()
 	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
 	require.True(t, got.Banned)
-	require.Empty(t, s.world.Leftovers())
+}
+
+// taints orders a taint of m1, or the end of it, as jane.
+func (s *story) taints(verb, taint string) *answer {
+	o := workflows.TaintOrder{Order: workflows.Order{Who: "jane", Reason: "disks"}, Taint: taint}
+	return s.update(workflows.ClusterFailoverID("", "m1"), verb, verb+taint+s.env.Now().String(), o)
+}
+
+// Rules: R4.1-42, R4.1-43, R4.2-4, R4.3-4.
+func TestATaintByOrderMovesWhatDoesNotTolerateItUntilUntaint(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2", "m3")
+	s.bind("stays", []string{"m1"}, "m1")
+	s.tolerant(s.bind("tolerant", []string{"m1"}, "m1", "m2"))
+	s.keepOpen()
+	var put, gone *answer
+	s.at(time.Second, func() { put = s.taints(workflows.UpdateTaint, "disks=old:NoExecute") })
+	s.at(3*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Equal(t, "jane", c.Ordered[0].Who)
+		require.Equal(t, "disks", c.Ordered[0].Why)
+		require.Len(t, c.Added, 2, "the taint and Lifeboat's NoSchedule")
+		require.Equal(t, karmada.TaintRule, c.Added[0].Rule)
+		require.Len(t, s.world.Log("release"), 1)
+	})
+	s.at(4*time.Minute, func() { gone = s.taints(workflows.UpdateUntaint, "") })
+	r := s.play()
+
+	require.NoError(t, put.err)
+	require.NoError(t, gone.err)
+	require.Less(t, r.Until.Sub(storyBegins), 4*time.Minute+wellFor, "its end has no window")
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "stays": "Abandoned"}, outcomes(r))
+}
+
+// A cluster that fails meanwhile goes on under its own rules when the order has ended.
+//
+// Rules: R4.1-43.
+func TestUntaintLeavesWhatARuleAndWhatOthersPut(t *testing.T) {
+	s, _ := withApp(t)
+	s.keepOpen()
+	s.at(time.Second, func() { s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	s.at(time.Minute, func() { s.world.SetReady("m1", false) })
+	var ruled, theirs, none *answer
+	s.at(3*time.Minute, func() {
+		s.world.PutTaint("m1", corev1.Taint{Key: "theirs", Effect: corev1.TaintEffectNoExecute})
+		ruled = s.taints(workflows.UpdateUntaint, taintKey+":NoExecute")
+	})
+	s.at(3*time.Minute+30*time.Second, func() {
+		theirs = s.taints(workflows.UpdateUntaint, "theirs:NoExecute")
+		none = s.taints(workflows.UpdateUntaint, "nobodys:NoExecute")
+		s.taints(workflows.UpdateUntaint, "disks:NoExecute")
+	})
+	s.at(4*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Empty(t, c.Ordered)
+		require.True(t, karmada.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
+		require.Equal(t, "theirs", karmada.Foreign(c)[0].Key)
+		require.False(t, karmada.OursAdded(c, corev1.Taint{Key: "disks", Effect: corev1.TaintEffectNoExecute}))
+		s.world.DropTaint("m1", "theirs")
+		s.world.SetReady("m1", true)
+	})
+	s.play()
+	require.ErrorContains(t, ruled.err, "follows from rule")
+	require.ErrorContains(t, theirs.err, "is not Lifeboat's")
+	require.ErrorContains(t, none.err, "does not carry")
+}
+
+// Rules: R4.1-42, R4.9-42.
+func TestACancelEndsTheOrderOfATaint(t *testing.T) {
+	s, _ := withApp(t)
+	s.keepOpen()
+	var again *answer
+	s.at(time.Second, func() { s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	s.at(50*time.Second, func() { s.world.SetReady("m1", false) })
+	s.at(time.Minute, func() { s.order(workflows.UpdateCancel, "no") })
+	left := -1
+	s.at(2*time.Minute, func() {
+		left = len(s.world.PeekCluster("m1").Ordered)
+		s.world.SetReady("m1", true)
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Ordered = nil }) // a story that fails has an end, too
+	})
+	s.at(time.Minute+30*time.Second, func() { again = s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	s.playTo(phase.FailoverCancelled)
+	require.ErrorContains(t, again.err, "stopped by")
+	require.Zero(t, left, "the order went with Lifeboat's taints")
+}
+
+// Rules: R4.15-7.
+func TestATaintInObserveIsRefusedAndWritesNothing(t *testing.T) {
+	s, _ := withApp(t)
+	s.settings.Terms.Mode = rules.ModeObserve
+	s.keepOpen()
+	var a *answer
+	s.at(time.Second, func() { a = s.taints(workflows.UpdateTaint, "disks:NoExecute") })
+	s.playTo(phase.FailoverFalseAlarm)
+	require.ErrorContains(t, a.err, "observes")
+	require.Empty(t, s.world.Log(""))
+}
+
+// Rules: R4.9-44, R4.1-42.
+func TestTaintOrdersThatMakeNoSenseAreRefused(t *testing.T) {
+	s, _ := withApp(t)
+	s.keepOpen()
+	jane := workflows.Order{Who: "jane", Reason: "disks"}
+	said := map[string]*answer{}
+	s.at(time.Second, func() {
+		for what, o := range map[string]struct {
+			verb  string
+			order workflows.TaintOrder
+		}{
+			"no taint":           {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Order: jane}},
+			"nobody":             {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Taint: "disks:NoExecute"}},
+			"what moves nothing": {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Order: jane, Taint: "disks:NoSchedule"}},
+			"a reserved key":     {verb: workflows.UpdateTaint, order: workflows.TaintOrder{Order: jane, Taint: karmada.DrainTaintKey + ":NoExecute"}},
+			"nobody's end":       {verb: workflows.UpdateUntaint, order: workflows.TaintOrder{}},
+			"the end of none":    {verb: workflows.UpdateUntaint, order: workflows.TaintOrder{Order: jane}},
+			"the end of what":    {verb: workflows.UpdateUntaint, order: workflows.TaintOrder{Order: jane, Taint: "disks"}},
+		} {
+			said[what] = s.update(workflows.ClusterFailoverID("", "m1"), o.verb, what, o.order)
+		}
+	})
+	s.playTo(phase.FailoverFalseAlarm)
+	for what, a := range said {
+		require.Error(t, a.err, what)
+	}
+	require.Empty(t, s.world.Log(""))
+}
+
+// An order that is repeated lets nothing go sooner.
+//
+// Rules: R4.12-6.
+func TestADrainKeepsToItsOwnRate(t *testing.T) {
+	for name, orders := range map[string]int{"ordered once": 1, "ordered again and again": 40} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Pace.EvictionRate = 2
+			s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2", "m3")
+			s.keepOpen()
+			for i := range orders {
+				s.at(time.Second+time.Duration(i)*3*time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
+			}
+			s.at(5*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+			s.play()
+			s.evictedApart(4, 10*time.Second)
+		})
+	}
+}
+
+// evictedApart asserts how many evictions there were, and that each came so long after the one before.
+func (s *story) evictedApart(n int, least time.Duration) {
+	s.t.Helper()
+	evictions := s.world.Log("evict")
+	require.Len(s.t, evictions, n)
+	for i, w := range evictions[1:] {
+		require.GreaterOrEqual(s.t, w.At.Sub(evictions[i].At), least)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -34,10 +35,8 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 			s := newStory(t)
 			s.settings.Pace.EvictionRate = 0.01
 			theirs := s.bind("z", []string{"m1"}, "m1", "m2")
-			for _, name := range []string{"b", "c", "d", "e", "f"} {
-				s.bind(name, []string{"m1"}, "m1", "m2")
-			}
-			s.world.SetReady("m1", false)
+			s.bindAll([]string{"b", "c", "d", "e", "f"}, "m1", "m2")
+			s.outage(20 * time.Minute)
 			var before int
 			s.at(4*time.Minute, func() {
 				s.evictedByKarmada(theirs, karmada.TaintManager)
@@ -76,7 +75,6 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 				require.Empty(t, s.status().Attention)
 				require.Greater(t, len(s.world.Log("evict")), before, "it goes on")
 			})
-			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 		})
 	}
@@ -116,7 +114,7 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 				require.Len(t, b.Tasks, 2)
 				require.Equal(t, karmada.TaintManager, b.Tasks[0].Producer, "theirs stays as it was")
 				require.True(t, b.Tasks[1].Ours())
-				require.Equal(t, workflows.BindingMigrationID("", "m1", last), b.Tasks[1].Message)
+				require.Equal(t, s.migration(last), b.Tasks[1].Message)
 				require.NotNil(t, s.status().Paused)
 				for _, key := range []karmada.BindingKey{served, direct, optedOut} {
 					b, _ := s.world.Binding(t.Context(), key)
@@ -184,52 +182,76 @@ func TestLastCopiesAreHeldAsManyAtOnceAsMayWait(t *testing.T) {
 	s.play()
 }
 
-// A failover that is halted from the start puts no taint that moves bindings: Karmada
-// would evict on it. It recovers as any other.
+// A write to the cluster that was refused needs attention until one stands.
 //
-// Rules: R4.15-28.
-func TestAFailoverBesideASecondEvictorPutsNoTaintThatMovesBindings(t *testing.T) {
-	s := newStory(t)
-	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
-	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, karmada.TaintManager)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() {
-		require.NotNil(t, s.status().Paused)
-		require.Empty(t, s.world.Log("taint"))
-		require.Empty(t, s.world.Log("evict"))
+// Rules: R4.15-33.
+func TestAttention_RefusedTaintWrite_EndsWhenOneStands(t *testing.T) {
+	s, _ := failing(t)
+	s.fails("taint", karmada.ErrInvalid)
+	s.at(3*time.Minute, func() {
+		require.Equal(t, []reason.Reason{reason.Invalid}, s.status().Attention)
+		s.world.Fail = nil
 	})
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(8*time.Minute, func() {
+		require.Empty(t, s.status().Attention)
+		require.Equal(t, phase.FailoverEvacuated, s.status().Phase)
+		s.world.SetReady("m1", true)
+	})
 	s.play()
-	require.Empty(t, s.world.Log("taint"))
 }
 
-// A task of another producer blocks its own binding alone.
+// Causes stand side by side: the end of one shows the other.
 //
-// Rules: R4.15-28.
-func TestATaskOfAnotherProducerHaltsNothing(t *testing.T) {
-	s := newStory(t)
-	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
-	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, "resource-binding-application-failover-controller")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { require.Nil(t, s.status().Paused) })
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
+// Rules: R4.15-33.
+func TestAttention_TwoCauses_StandSideBySide(t *testing.T) {
+	s, _ := failing(t)
+	s.settings.Terms.Waiting = 1
+	s.world.HealthyAfter = time.Hour
+	theirs := s.bind("theirs", []string{"m1", "m3"}, "m1", "m3")
+	s.bind("waits", []string{"m1"}, "m1", "m2")
+	s.at(4*time.Minute, func() {
+		require.Equal(t, []reason.Reason{reason.WaitingFull}, s.status().Attention)
+		s.evictedByKarmada(theirs, karmada.TaintManager)
+	})
+	s.at(6*time.Minute, func() {
+		require.Equal(t, []reason.Reason{reason.SecondEvictor, reason.WaitingFull}, s.status().Attention)
+		s.world.SetReady("m1", true)
+	})
+	s.at(6*time.Minute+wellFor+10*time.Second, func() {
+		require.NotContains(t, s.status().Attention, reason.WaitingFull, "it dispatches nothing any more")
+	})
+	s.at(40*time.Minute, func() { s.world.HealthyAfter = 0 })
 	s.play()
-	require.Len(t, s.world.Log("evict"), 1, "the other one moved")
 }
 
-// An observed failover writes nothing, so it halts nothing.
+// A failover that is halted from the start puts no taint that moves bindings: Karmada would evict on
+// it. A task of another producer blocks its own binding alone, and an observed failover has nothing
+// to halt.
 //
 // Rules: R4.15-28.
-func TestAnObservedFailoverIsNotHaltedBesideASecondEvictor(t *testing.T) {
-	s := newStory(t)
-	s.settings.Terms.Mode = rules.ModeObserve
-	theirs := s.bind("a", []string{"m1"}, "m1", "m2")
-	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.evictedByKarmada(theirs, karmada.TaintManager)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { require.Nil(t, s.status().Paused) })
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
+func TestSecondEvictor_BeforeTheFailure_HaltsWhatEnforces(t *testing.T) {
+	const another = "resource-binding-application-failover-controller"
+	for _, tc := range []struct {
+		name           string
+		producer       string
+		mode           rules.Mode
+		halted         bool
+		taints, evicts int
+	}{
+		{name: "taint manager", producer: karmada.TaintManager, mode: rules.ModeEnforce, halted: true},
+		{name: "another producer", producer: another, mode: rules.ModeEnforce, taints: 2, evicts: 1},
+		{name: "observe", producer: karmada.TaintManager, mode: rules.ModeObserve},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Terms.Mode = tc.mode
+			s.bindAll([]string{"a", "b"}, "m1", "m2")
+			s.evictedByKarmada(karmada.BindingKey{Namespace: "shop", Name: "a"}, tc.producer)
+			s.outage(6 * time.Minute)
+			s.at(5*time.Minute, func() { require.Equal(t, tc.halted, s.status().Paused != nil) })
+			s.play()
+			require.Len(t, s.world.Log("taint"), tc.taints)
+			require.Len(t, s.world.Log("evict"), tc.evicts)
+		})
+	}
 }

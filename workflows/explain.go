@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ExplainRequest asks a ClusterFailover about one of its bindings. UID finds an outcome
+// ExplainRequest queries a ClusterFailover about one of its bindings. UID finds an outcome
 // that was folded; it may be left out.
 type ExplainRequest struct {
 	Binding karmada.BindingKey `json:"binding"`
@@ -41,13 +41,13 @@ type Explanation struct {
 	Rules     []view.WindowLine `json:"rules,omitempty"`
 	Confirmed time.Time         `json:"confirmed,omitzero"`
 	Drain     *karmada.Drain    `json:"drain,omitempty"`
-	// Ordered are the taints that humans ordered on the cluster.
+	// Ordered are the taints that operators ordered on the cluster.
 	Ordered []karmada.OrderedTaint `json:"ordered,omitempty"`
 	// Taints are those that move bindings, and what this one's frozen policy says to each.
 	Taints []rules.TaintWord `json:"taints,omitempty"`
 	Policy *rules.Policy     `json:"policy,omitempty"`
 	Why    rules.Due         `json:"why,omitzero"`
-	// Priority is the one that counts. SnoozedBy and PausedBy are the orders of humans that
+	// Priority is the one that counts. SnoozedBy and PausedBy are the orders of operators that
 	// hold for it, nil without.
 	Priority  int32        `json:"priority"`
 	SnoozedBy *Snooze      `json:"snoozedBy,omitempty"`
@@ -61,7 +61,7 @@ type Explanation struct {
 	Ahead int         `json:"ahead,omitempty"`
 	// Move is its migration, as that last said.
 	Move *Move `json:"move,omitempty"`
-	// Pace, Paused and Stopped are what holds the queue; Asked is what the pacer was told.
+	// Pace, Paused and Stopped are what holds the queue; Asked is what was requested of the pacer.
 	Pace    pace.Pace     `json:"pace"`
 	Paused  *Order        `json:"paused,omitempty"`
 	Stopped *Order        `json:"stopped,omitempty"`
@@ -70,7 +70,7 @@ type Explanation struct {
 	Results []AttemptResult `json:"results,omitempty"`
 }
 
-// Known tells whether the failover has anything to do with the binding.
+// Known reports whether the failover has anything to do with the binding.
 func (x Explanation) Known() bool { return x.Item != nil || x.Move != nil || len(x.Results) > 0 }
 
 // AttemptResult is what became of a binding in one attempt.
@@ -101,7 +101,7 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 	return x
 }
 
-// explainPolicy tells what the frozen policy says to the taints that stand.
+// explainPolicy adds how the frozen policy tolerates the taints that stand.
 func (s *FailoverState) explainPolicy(x *Explanation, policy int) {
 	taints := slices.Concat(s.Cluster.Hard, s.Cluster.Soft, s.Virtual)
 	frozen := s.Queue.PolicyOf(&queue.Item{Policy: policy})

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -16,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// FailoverState is all that a ClusterFailover knows: its query answer, its
+// FailoverState is the whole state of a ClusterFailover: its query answer, its
 // continue-as-new input and what its report is made of are the same thing. Its fields stand by the
 // part of the workflow that writes them.
 type FailoverState struct {
@@ -34,8 +35,8 @@ type FailoverState struct {
 	ClosedAt    time.Time        `json:"closedAt,omitzero"`     // when abandon and restore began in this attempt
 	Settled     time.Time        `json:"untainted,omitzero"`    // when Lifeboat's taints went
 	Runs        int              `json:"runs"`                  // of this workflow, continue-as-new counted
-	Stopped     *Order           `json:"stopped,omitempty"`     // a human cancelled
-	StopPutBack bool             `json:"stopPutBack,omitempty"` // and wants what is placed back, too
+	Stopped     *Order           `json:"stopped,omitempty"`     // an operator cancelled
+	StopPutBack bool             `json:"stopPutBack,omitempty"` // and what is placed goes back, too
 
 	// Judgement: the cluster, as last judged.
 	UID     types.UID           `json:"uid,omitempty"`
@@ -43,7 +44,7 @@ type FailoverState struct {
 	Turns   rules.Turns         `json:"turns,omitempty"`   // of the conditions judged last
 	Windows rules.Windows       `json:"windows,omitempty"` // by (rule, taint)
 	Cluster ClusterView         `json:"clusterView"`
-	Facts   []rules.ClusterFact `json:"facts,omitempty"` // heard and not yet judged
+	Facts   []rules.ClusterFact `json:"facts,omitempty"` // received and not yet judged
 	// ExternalProbe is what the controller's own probe said last.
 	ExternalProbe Testimony `json:"externalProbe,omitzero"`
 	// GoneAt is when the cluster was found deleted, or under another uid.
@@ -66,20 +67,20 @@ type FailoverState struct {
 
 	// Orders: StandingOrders are those about bindings that hold until the failover closes.
 	StandingOrders
-	Paused *Order `json:"paused,omitempty"` // a human paused dispatch
-	// Approvals are a human's, for this attempt; Asking are approval rules that asked in
+	Paused *Order `json:"paused,omitempty"` // an operator paused dispatch
+	// Approvals are an operator's, for this attempt; Asking are approval rules that asked in
 	// it and ask for the rest of it.
 	Approvals []Approval           `json:"approvals,omitempty"`
 	Asking    []queue.ApprovalRule `json:"asking,omitempty"`
-	// Fenced is a human's word that the whole cluster is dead.
+	// Fenced is an operator's confirmation that the whole cluster is dead.
 	Fenced *proof.Fence `json:"fenced,omitempty"`
 
 	// Dispatch: the pace, the permits, and a drain's own rate.
 	Pace      pace.Pace     `json:"pace"`               // as the pacer last said
-	Asked     PermitRequest `json:"asked"`              // what the pacer was last told
+	Asked     PermitRequest `json:"asked"`              // the last request to the pacer
 	AskedAt   time.Time     `json:"askedAt,omitzero"`   // and when
-	Unheard   bool          `json:"unheard,omitempty"`  // the pacer could not be asked
-	Newest    int64         `json:"newest,omitempty"`   // the newest permit that was heard of
+	Unheard   bool          `json:"unheard,omitempty"`  // the last request did not reach the pacer
+	Newest    int64         `json:"newest,omitempty"`   // the newest permit that was received of
 	Grants    []Grant       `json:"grants,omitempty"`   // permits not yet given to a binding
 	NextSim   time.Time     `json:"nextSim,omitzero"`   // observe: when the next eviction would come
 	NextDrain time.Time     `json:"nextDrain,omitzero"` // when a drain's own rate lets the next move begin
@@ -87,8 +88,8 @@ type FailoverState struct {
 	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
 	Beside bool `json:"beside,omitempty"`
 
-	// Attention is why the failover itself needs a human's eyes, the most urgent cause first. It
-	// is made anew from what stands in each turn.
+	// Attention is why the failover itself needs an operator's eyes, the most urgent cause first. It
+	// is made again from what stands in each turn.
 	Attention []reason.Reason `json:"attention,omitempty"`
 	// Audit is what the audit trail lacks so far, between two runs.
 	Audit *Trail `json:"audit,omitempty"`
@@ -114,13 +115,13 @@ type ClusterView struct {
 	Ours        []karmada.AddedTaint `json:"ours,omitempty"`
 	Standing    []string             `json:"standing,omitempty"` // every taint as "key:effect"
 	OptedOut    bool                 `json:"optedOut,omitempty"`
-	// StopRecord tells that a record of a stop stands on the cluster.
+	// StopRecord: a record of a stop stands on the cluster.
 	StopRecord bool `json:"stopRecord,omitempty"`
 	// Drain is the order that stands on the cluster, nil when none does.
 	Drain *karmada.Drain `json:"drain,omitempty"`
-	// Ordered are the taints that humans ordered.
+	// Ordered are the taints that operators ordered.
 	Ordered []karmada.OrderedTaint `json:"ordered,omitempty"`
-	// SoftUnreadable tells that soft taints cannot be written until somebody mends them.
+	// SoftUnreadable: soft taints cannot be written until an operator corrects them.
 	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }
 
@@ -158,7 +159,7 @@ type Move struct {
 	Reason    reason.Reason      `json:"reason,omitempty"`
 	Message   string             `json:"message,omitempty"`
 	Placed    bool               `json:"placed,omitempty"`
-	Attention reason.Reason      `json:"attention,omitempty"` // why it needs a human's eyes
+	Attention reason.Reason      `json:"attention,omitempty"` // why it needs an operator's eyes
 	To        []string           `json:"to,omitempty"`
 	Since     time.Time          `json:"since"`
 	Entered   time.Time          `json:"entered,omitzero"` // when it said that this phase began
@@ -177,12 +178,12 @@ type Move struct {
 	// Holds: it has no permit so far, for its dependents are held first; WantsPermit: they are.
 	Holds       bool `json:"holds,omitempty"`
 	WantsPermit bool `json:"wantsPermit,omitempty"`
-	// Named: a human named it; its task was kept, or left to a human, before.
+	// Named: an operator named it; its task was kept, or left to an operator, before.
 	Named bool `json:"named,omitempty"`
-	// Ordered is what a human ordered of it last. One that ends with nothing written has
+	// Ordered is what an operator ordered of it last. One that ends with nothing written has
 	// not seen the order, or had nothing to do for it; it is carried out then.
 	Ordered *MigrationOrder `json:"ordered,omitempty"`
-	// Again: affected anew while this runs; looked at when it reports.
+	// Again: affected again while this runs; looked at when it reports.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -200,14 +201,14 @@ type FailoverStatus struct {
 	BlockedSince time.Time             `json:"blockedSince,omitzero"`
 	// WaitingBy counts those of the queue that are due and begin nothing, by what holds them.
 	WaitingBy map[reason.Reason]int `json:"waitingBy,omitempty"`
-	// ETA is when the last eviction is expected, zero when nobody can say.
+	// ETA is when the last eviction is expected, zero when unknown.
 	ETA time.Time `json:"eta,omitzero"`
 	// Left are queued bindings that owe an outcome and that the list has yet to bring back.
 	Left int `json:"left,omitempty"`
 }
 
-// Approval is a human's yes for some bindings in the attempt that it was given in. It
-// concerns those that waited when it was given, and nobody who comes later.
+// Approval is an operator's yes for some bindings in the attempt that it was given in. It
+// concerns those that waited when it was given, and no binding that comes later.
 type Approval struct {
 	ScopedOrder
 	At time.Time `json:"at"`
@@ -216,7 +217,7 @@ type Approval struct {
 	Count    int               `json:"count"`
 }
 
-// Testimony is the newest word of the controller's own probe, and when it was heard.
+// Testimony is the newest result of the controller's own probe, and when it was received.
 type Testimony struct {
 	Says  rules.ExternalProbe `json:"says,omitempty"`
 	Heard time.Time           `json:"heard,omitzero"`
@@ -230,4 +231,113 @@ type ClusterFailoverParams struct {
 	State    *FailoverState `json:"state,omitempty"`
 	// Packed is State where that would be long: compressed.
 	Packed []byte `json:"packed,omitempty"`
+}
+
+// FailoverReport is what a ClusterFailover closes with.
+type FailoverReport struct {
+	Cluster string `json:"cluster"`
+	// UID is the cluster's: another cluster under its name does not have the old copies.
+	UID           types.UID             `json:"uid,omitempty"`
+	FailoverID    string                `json:"failoverID"`
+	Ended         phase.Failover        `json:"ended"`
+	Began         time.Time             `json:"began"`
+	Until         time.Time             `json:"until"`
+	Attempts      []AttemptReport       `json:"attempts"`
+	PendingPurges []record.PendingPurge `json:"pendingPurges,omitempty"` // pending purge, handed over
+	// PendingPurgesBeyond counts those for which PendingPurges had no room.
+	PendingPurgesBeyond int `json:"pendingPurgesBeyond,omitempty"`
+	// Unaudited counts audit records that its trail lacks, the sink having been away.
+	Unaudited int `json:"unaudited,omitempty"`
+}
+
+// Paid has outcomes tell that their old copy is purged where it has gone since: the
+// report hands over what is still owed.
+func (r *FailoverReport) Paid() {
+	if r.PendingPurgesBeyond > 0 {
+		return // which of them is unknown
+	}
+	for n := range r.Attempts {
+		for i := range r.Attempts[n].Results {
+			x := &r.Attempts[n].Results[i]
+			if x.Reason == reason.PendingPurge && x.PendingPurge != nil && !slices.Contains(r.PendingPurges, *x.PendingPurge) {
+				x.Reason, x.PendingPurge = reason.Purged, nil
+			}
+		}
+	}
+}
+
+// AttemptReport is what became of an earlier attempt.
+type AttemptReport struct {
+	Attempt int             `json:"attempt"`
+	Since   time.Time       `json:"since"`
+	Until   time.Time       `json:"until"`
+	Counts  map[string]int  `json:"counts"`
+	Results []record.Result `json:"results,omitempty"`
+	// Folded is how many results are in Counts alone.
+	Folded int            `json:"folded,omitempty"`
+	Ended  phase.Failover `json:"ended,omitempty"`
+}
+
+// Amend keeps the one outcome of a binding in an attempt that is over.
+func (a *AttemptReport) Amend(r record.Result) {
+	ledger := record.Ledger{Results: a.Results, Counts: a.Counts}
+	ledger.Amend(r)
+	a.Results = ledger.Results
+}
+
+// fullAttempts is how many closed attempts keep the results of bindings, and pastDetails how many
+// of them: a report must fit into 2 MB.
+const (
+	fullAttempts = 2
+	pastDetails  = 500
+)
+
+// Report is the end of a failover, in attempts.
+func (s *FailoverState) Report(cluster string, now time.Time) FailoverReport {
+	return FailoverReport{
+		Cluster: cluster, UID: s.UID, FailoverID: s.FailoverID, Ended: s.Phase, Began: s.Began, Until: now,
+		Attempts: append(s.Past, s.attempt(now)), PendingPurges: s.PendingPurges, PendingPurgesBeyond: s.PendingPurgesBeyond,
+	}
+}
+
+func (s *FailoverState) attempt(now time.Time) AttemptReport {
+	return AttemptReport{
+		Attempt: s.Attempt, Since: s.Since, Until: now, Counts: s.Counts, Results: s.Results, Folded: s.Ledger.InCounts(), Ended: s.Phase,
+	}
+}
+
+// NextAttempt archives the attempt and begins the next; it returns the one that is over. Children
+// of older attempts go on.
+func (s *FailoverState) NextAttempt(now time.Time) AttemptReport {
+	over := s.attempt(now)
+	s.Past = append(s.Past, over)
+	if last := &s.Past[len(s.Past)-1]; len(last.Results) > pastDetails {
+		last.Folded += len(last.Results) - pastDetails
+		last.Results = last.Results[len(last.Results)-pastDetails:]
+	}
+	for i := range len(s.Past) - fullAttempts {
+		// Older attempts keep their counts: a flapping cluster must not outgrow its workflow.
+		s.Past[i].Results = nil
+	}
+	s.Attempt++
+	s.Since = now
+	s.Queue.Reset()
+	s.Ledger.Reset()
+	s.Judged = ""
+	s.Listed, s.Settled, s.ClosedAt, s.Named, s.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.Virtual, s.Fenced = nil, nil
+	s.Approvals, s.Asking = nil, nil // an approval holds for one attempt
+	return over
+}
+
+// Trail are the audit records of a workflow that are not known to be written. They are
+// carried from run to run.
+type Trail struct {
+	// Seq numbers the workflow's records.
+	Seq     int64          `json:"seq"`
+	Pending []record.Audit `json:"pending,omitempty"`
+	// Lost counts records that the sink was away for too long to take, since the last that was said.
+	Lost int `json:"lost,omitempty"`
+	// Sent is when the last batch went out.
+	Sent time.Time `json:"sent,omitzero"`
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -19,8 +20,7 @@ const maintenance = "example.com/maintenance"
 
 // vouch confirms at a workflow that the old copy is dead.
 func (s *story) vouch(id string) *answer {
-	o := workflows.Order{Who: "jane", Reason: "power is off"}
-	return s.update(id, workflows.UpdateConfirmFenced, "vouch|"+id+"|"+s.env.Now().String(), o)
+	return s.vouchAs(id, workflows.FenceOrder{})
 }
 
 func (s *story) migration(key karmada.BindingKey) string {
@@ -29,8 +29,7 @@ func (s *story) migration(key karmada.BindingKey) string {
 
 // direct binds app to m1 in purge mode Directly.
 func direct(t *testing.T) (*story, karmada.BindingKey) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := withApp(t)
 	s.purging(key, karmada.PurgeDirectly)
 	return s, key
 }
@@ -47,12 +46,9 @@ func (s *story) oneAtATime(vouched time.Time) {
 // Rules: R4.8-4, R4.8-13.
 func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 	s, key := direct(t)
-	s.world.SetReady("m1", false)
+	s.outage(30 * time.Minute)
 	s.at(20*time.Minute, func() {
-		var st workflows.FailoverStatus
-		answer, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", "m1"), workflows.QueryStatus)
-		require.NoError(t, err)
-		require.NoError(t, answer.Get(&st))
+		st := s.status()
 		require.Equal(t, phase.FailoverEvacuated, st.Phase, "nothing left to do but wait")
 		require.Equal(t, reason.AwaitingFence, st.Moves["shop/app"].Reason)
 		require.NotEmpty(t, st.Moves["shop/app"].Attention)
@@ -62,19 +58,16 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 		require.Contains(t, page, "**Why a proof:** its purge mode is Directly")
 		require.Contains(t, page, "**How far:** **AwaitingFence** → Checking")
 	})
-	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
 	require.Equal(t, []string{"taint", "taint"}, ops(s), "not one write to the binding")
-	require.Empty(t, s.world.Leftovers())
 }
 
-// What Bloomberg asked for: stop first, and where the old side is silent wait for a human.
+// What Bloomberg asked for: stop first, and where the old side is silent wait for an operator.
 //
 // Rules: R4.8-7, R4.8-8, R4.8-12.
 func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	s, key := direct(t)
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	var vouched time.Time
 	s.at(5*time.Minute, func() {
 		vouched = s.env.Now()
@@ -83,10 +76,8 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	s.at(8*time.Minute, func() {
 		require.Contains(t, s.world.Copies(key), "m1", "the old Work is pending purge until the cluster is back")
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	result := s.appResult()
 	require.Equal(t, phase.OutcomeMigrated, result.Outcome)
 	require.Equal(t, proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: result.Fence.At, Outage: "False@" + storyBegins.UTC().Format(time.RFC3339)}, *result.Fence)
@@ -97,7 +88,6 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 	require.NotNil(t, result.PendingPurge, "followed by the old Work's uid")
 	require.Empty(t, r.PendingPurges, "and paid when the cluster came back")
 	require.NotContains(t, s.world.Copies(key), "m1")
-	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.8-7.
@@ -106,13 +96,12 @@ func TestAHumanMayVouchForTheWholeCluster(t *testing.T) {
 	other := s.bind("other", []string{"m1"}, "m1", "m3")
 	s.purging(other, karmada.PurgeDirectly)
 	plain := s.bind("plain", []string{"m1"}, "m1", "m4")
-	s.world.SetReady("m1", false)
+	s.outage(15 * time.Minute)
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(workflows.ClusterFailoverID("", "m1"))) })
 	s.at(7*time.Minute, func() {
 		late := s.bind("late", []string{"m1"}, "m1", "m5")
 		s.purging(late, karmada.PurgeDirectly)
 	})
-	s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated", "plain": "Migrated", "late": "Migrated"}, outcomes(r))
 	for _, x := range r.Attempts[0].Results {
@@ -125,34 +114,28 @@ func TestAHumanMayVouchForTheWholeCluster(t *testing.T) {
 func TestDirectlyOnASourceThatAnswersDeletesFirst(t *testing.T) {
 	s, _ := direct(t)
 	s.world.DeleteAfter = 20 * time.Second
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
-	s.at(5*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	s.maintained(5 * time.Minute)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Nil(t, s.appResult().Fence)
 	s.oneAtATime(time.Time{})
-	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
-	require.GreaterOrEqual(t, released.Sub(evicted), s.world.DeleteAfter, "the task stands until the old copy is gone")
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.DeleteAfter, "the task stands until the old copy is gone")
 }
 
-// Whoever changes the binding's label makes the old copy look gone, and no more.
+// Who changes the binding's label makes the old copy look gone, and no more.
 //
 // Rules: R4.8-8, R4.8-13.
 func TestALostLabelMakesNoOldCopyEnd(t *testing.T) {
 	s, key := direct(t)
 	s.world.DeleteAfter = 5 * time.Minute
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+	s.maintained(15 * time.Minute)
 	s.world.OnWrite = func(w world.Write, _, _ karmada.Binding) {
 		if w.Op == "evict" {
 			s.world.Relabelled = map[karmada.BindingKey]bool{key: true}
 		}
 	}
-	s.at(15*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	s.oneAtATime(time.Time{})
-	evicted, released := s.world.Log("evict")[0].At, s.world.Log("release")[0].At
-	require.GreaterOrEqual(t, released.Sub(evicted), s.world.DeleteAfter, "the task stands until the Work that was held is gone")
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.DeleteAfter, "the task stands until the Work that was held is gone")
 }
 
 // The fence is honoured after the write too.
@@ -180,7 +163,6 @@ func TestASourceThatDiesAfterTheWriteIsFencedBeforeTheDrop(t *testing.T) {
 			} else {
 				require.False(t, released.Before(storyBegins.Add(10*time.Minute)), "until Karmada could delete the old copy")
 			}
-			require.Empty(t, s.world.Leftovers())
 		})
 	}
 }
@@ -188,14 +170,11 @@ func TestASourceThatDiesAfterTheWriteIsFencedBeforeTheDrop(t *testing.T) {
 // diesAfterTheWrite taints m1 by hand, and lets it die right after the eviction.
 func diesAfterTheWrite(s *story) *bool {
 	died := false
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
-	s.world.Lost = func(op, _ string) bool {
-		if op == "evict" && !died {
-			died = true
-			s.at(2*time.Second, func() { s.world.SetReady("m1", false) })
-		}
-		return false
-	}
+	s.maintain()
+	s.onEvict(func() {
+		died = true
+		s.at(2*time.Second, func() { s.world.SetReady("m1", false) })
+	})
 	return &died
 }
 
@@ -219,8 +198,7 @@ func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
 			s.at(5*time.Minute+5*time.Second, dies)
 			s.at(6*time.Minute, func() { s.order(workflows.UpdateResume, "go on") })
 			s.at(15*time.Minute, func() { s.world.SetReady("m1", true) })
-			s.play()
-			require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+			require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
 			require.Empty(t, s.world.Log("evict"))
 		})
 	}
@@ -231,12 +209,10 @@ func TestAFenceIsVoidOnceTheSourceCameBack(t *testing.T) {
 // Rules: R4.8-7, R4.8-14.
 func TestAFenceCountsWhereKarmadasClockIsAhead(t *testing.T) {
 	s, key := direct(t)
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].LastTransition = s.env.Now().Add(time.Hour) })
 	s.at(5*time.Minute, func() { s.accepted = append(s.accepted, s.vouch(s.migration(key))) })
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Equal(t, "False@"+storyBegins.Add(time.Hour).UTC().Format(time.RFC3339), s.appResult().Fence.Outage)
 }
 
@@ -247,10 +223,9 @@ func TestAFenceCountsWhereKarmadasClockIsAhead(t *testing.T) {
 func TestAWordForAClusterThatWasNotSeenSilentIsRefused(t *testing.T) {
 	s, key := direct(t)
 	s.world.DeleteAfter = 5 * time.Minute
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+	s.maintained(12 * time.Minute)
 	var early *answer
 	s.at(2*time.Minute, func() { early = s.vouch(s.migration(key)) })
-	s.at(12*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	s.play()
 	require.ErrorContains(t, early.err, "was not silent when it was last looked at")
 }
@@ -263,57 +238,22 @@ func TestARecoveryDoesNotTakeADirectlyMoveBack(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
 	s.purging(key, karmada.PurgeDirectly)
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+	s.maintain()
 	const recovered = 2 * time.Minute
 	s.at(recovered, func() { s.world.DropTaint("m1", maintenance) })
 	s.at(10*time.Minute, func() { s.world.DropTaint("m2", "cordon"); s.world.Requeue(key) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Equal(t, []string{"taint", "evict", "taint", "release"}, ops(s), "not restored; untainted before it was placed")
 	untainted := s.world.Log("taint")[1].At
 	require.Less(t, untainted.Sub(storyBegins), recovered+s.settings.Terms.RestoreWait)
 	require.NotContains(t, s.world.Copies(key), "m1")
 }
 
-func TestACancelledDirectlyMoveIsRestoredWhileUnplacedAndLeftOnceItIsPlaced(t *testing.T) {
-	s := newStory(t)
-	key := unplaceable(s)
-	s.purging(key, karmada.PurgeDirectly)
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
-	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "not now") })
-	s.at(6*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
-	s.play()
-	require.Equal(t, phase.OutcomeRestored, s.appResult().Outcome)
-
-	s, key = direct(t)
-	s.world.DeleteAfter = 20 * time.Second
-	diesAfterTheWrite(s)
-	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "not now") })
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", maintenance) })
-	s.play()
-	require.Equal(t, phase.OutcomeNeedsOperator, s.appResult().Outcome)
-	left := s.world.Peek(key)
-	task, _ := left.TaskFor("m1")
-	require.Equal(t, karmada.PurgeDirectly, task.PurgeMode, "and Karmada still deletes the old copy first")
-}
-
-func TestWhoCancelsWhileItWaitsForAFenceAbandonsIt(t *testing.T) {
-	s, key := direct(t)
-	s.world.SetReady("m1", false)
-	s.at(4*time.Minute, func() { s.cancelMove(key) })
-	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
-	require.Equal(t, reason.Cancelled, s.appResult().Reason)
-	require.Empty(t, s.world.Log("evict"))
-}
-
 // Rules: R4.8-7.
 func TestAWordThatHelpsNobodyIsRefused(t *testing.T) {
-	s := newStory(t)
-	plain := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, plain := withApp(t)
 	s.world.HealthyAfter = 5 * time.Minute
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+	s.maintain()
 	var plainly, ready, unsigned *answer
 	s.at(2*time.Minute, func() {
 		plainly = s.vouch(s.migration(plain))
@@ -331,30 +271,297 @@ func TestAWordThatHelpsNobodyIsRefused(t *testing.T) {
 }
 
 func TestAnAdoptedDirectlyHoldIsFencedToo(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	hold, replicas := true, int32(2)
-	s.world.SetReady("m1", false)
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
-		b.Tasks = []karmada.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer, PurgeMode: karmada.PurgeDirectly,
-			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
-		}}
-	})
+	s, key := outage(t, 20*time.Minute)
+	s.held(key, func(x *karmada.Task) { x.PurgeMode = karmada.PurgeDirectly })
+	s.returns(key, "m2")
 	s.at(10*time.Minute, func() { require.Empty(t, s.world.Log("release")) })
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 }
 
 func TestObserveSaysWhoWouldWaitForAFence(t *testing.T) {
 	s, _ := direct(t)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeWouldBlock, s.appResult().Outcome)
+	s.outage(5 * time.Minute)
+	require.Equal(t, phase.OutcomeWouldBlock, s.playApp().Outcome)
 	require.Equal(t, reason.AwaitingFence, s.appResult().Reason)
 	require.Empty(t, s.world.Log(""))
+}
+
+var carried = map[string]string{"checkpoint": "17"}
+
+// stateful binds app Directly to m1, where it has reported checkpoint 17, and may go to m2.
+func stateful(t *testing.T) (*story, karmada.BindingKey) {
+	s, key := direct(t)
+	s.world.DeleteAfter = 20 * time.Second
+	s.preserving(key)
+	s.world.Collect(key, "m1", `{"jobStatus":{"checkpoint":17}}`)
+	return s, key
+}
+
+func (s *story) preserving(key karmada.BindingKey) {
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.StateRules = []karmada.StateRule{{Label: "checkpoint", Path: "{.jobStatus.checkpoint}"}}
+	})
+}
+
+// vouchAs confirms at a workflow that old copies are dead.
+func (s *story) vouchAs(id string, o workflows.FenceOrder) *answer {
+	o.Order = workflows.Order{Who: "jane", Reason: "power is off"}
+	return s.update(id, workflows.UpdateConfirmFenced, "vouch|"+id+"|"+s.env.Now().String(), o)
+}
+
+// maintain has an operator taint m1, so that its workloads move while it is Ready.
+func (s *story) maintain() {
+	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: corev1.TaintEffectNoExecute})
+}
+
+// maintained is maintain until that is over.
+func (s *story) maintained(until time.Duration) {
+	s.maintain()
+	s.at(until, func() { s.world.DropTaint("m1", maintenance) })
+}
+
+// A Flink job resumes from where it stood: its new copy is told the checkpoint, and
+// the label stays on it until it is healthy.
+//
+// Rules: R4.11-1, R4.11-2, R4.8-8, R4.8-13.
+func TestKarmada5006TheNewCopyIsToldWhereTheOldOneStood(t *testing.T) {
+	s, key := stateful(t)
+	s.world.HealthyAfter = 4 * time.Minute
+	s.maintain()
+	s.at(4*time.Minute, func() {
+		now, _ := s.world.Wears(key, "m2")
+		require.Equal(t, carried, now, "it runs with its state, and is not healthy yet")
+		require.Empty(t, s.world.Log("release"))
+		require.Equal(t, phase.MigrationAwaitingHealth, s.status().Moves["shop/app"].Phase)
+	})
+	s.at(15*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.Equal(t, []string{"taint", "evict", "release", "taint"}, ops(s))
+	s.oneAtATime(time.Time{})
+	require.GreaterOrEqual(t, s.sinceEviction(), s.world.HealthyAfter)
+	now, ever := s.world.Wears(key, "m2")
+	require.Empty(t, now)
+	require.Equal(t, carried, ever)
+}
+
+// Its cluster is away: nothing is written, and when it is back the binding stays.
+//
+// Rules: R4.8-10.
+func TestKarmada5788StateWaitsForASilentSource(t *testing.T) {
+	s, key := stateful(t)
+	s.outage(30 * time.Minute)
+	id := workflows.ClusterFailoverID("", "m1")
+	s.at(10*time.Minute, func() { s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{})) })
+	s.at(20*time.Minute, func() {
+		i := s.status().Items[0]
+		require.Equal(t, []any{queue.Blocked, reason.StateNeedsSource}, []any{i.State, i.Reason}, "dead is not enough")
+	})
+	require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
+	require.Empty(t, s.world.Log("evict"))
+	require.Contains(t, s.world.Copies(key), "m1")
+}
+
+// An operator has it go on without: for the cluster, or for this binding alone.
+//
+// Rules: R4.8-7, R4.8-10, R4.11-6.
+func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
+	for name, one := range map[string]bool{"for the cluster": false, "for one binding": true} {
+		t.Run(name, func(t *testing.T) {
+			s, key := stateful(t)
+			other := s.bind("other", []string{"m1"}, "m1", "m3")
+			s.purging(other, karmada.PurgeDirectly)
+			s.preserving(other)
+			s.world.Collect(other, "m1", `{"jobStatus":{"checkpoint":9}}`)
+			s.outage(20 * time.Minute)
+			var vouched time.Time
+			order := workflows.FenceOrder{WithoutState: true}
+			if one {
+				order.Binding = key
+			}
+			s.at(5*time.Minute, func() {
+				vouched = s.env.Now()
+				s.accepted = append(s.accepted, s.vouchAs(workflows.ClusterFailoverID("", "m1"), order))
+			})
+			r := s.play()
+			want := map[string]phase.Outcome{"app": phase.OutcomeMigrated, "other": phase.OutcomeMigrated}
+			if one {
+				want["other"] = phase.OutcomeAbandoned
+			}
+			require.Equal(t, want, outcomes(r))
+			require.True(t, s.appResult().Fence.WithoutState, "on record")
+			require.False(t, s.world.Log("evict")[0].At.Before(vouched))
+			_, ever := s.world.Wears(key, "m2")
+			require.Empty(t, ever)
+			s.oneAtATime(vouched)
+		})
+	}
+}
+
+// Nobody is told that a binding goes on which stays for want of its state.
+//
+// Rules: R4.8-10, R4.11-6.
+func TestAWordAboutOneBindingThatLeavesItsStateOutIsRefused(t *testing.T) {
+	s, key := stateful(t)
+	s.outage(20 * time.Minute)
+	id := workflows.ClusterFailoverID("", "m1")
+	var refused *answer
+	s.at(10*time.Minute, func() { refused = s.vouchAs(id, workflows.FenceOrder{Binding: key}) })
+	s.play()
+	require.ErrorContains(t, refused.err, "withoutState")
+	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+	require.Empty(t, s.world.Log("evict"))
+}
+
+// The source dies between the write and the end of the old copy: what the task carries
+// would be lost with it, so that it waits, whatever is proven.
+//
+// Rules: R4.8-9, R4.8-10, R4.11-2.
+func TestKarmada5251StateOfASourceThatDiesAfterTheWriteWaitsForIt(t *testing.T) {
+	for name, without := range map[string]bool{"it comes back": false, "a human goes on without": true} {
+		t.Run(name, func(t *testing.T) {
+			s, key := stateful(t)
+			died := diesAfterTheWrite(s)
+			var refused *answer
+			s.at(5*time.Minute, func() {
+				m := s.status().Moves["shop/app"]
+				require.Equal(t, reason.StateNeedsSource, m.Reason)
+				require.NotEmpty(t, m.Attention)
+				refused = s.vouchAs(s.migration(key), workflows.FenceOrder{})
+			})
+			s.at(6*time.Minute, func() {
+				s.accepted = append(s.accepted, s.vouchAs(workflows.ClusterFailoverID("", "m1"), workflows.FenceOrder{}))
+			})
+			s.at(8*time.Minute, func() {
+				require.Empty(t, s.world.Log("release"), "dead is not enough, and nothing is claimed purged")
+				if without {
+					s.accepted = append(s.accepted, s.vouchAs(s.migration(key), workflows.FenceOrder{WithoutState: true}))
+				}
+			})
+			s.at(12*time.Minute, func() { s.world.SetReady("m1", true); s.world.DropTaint("m1", maintenance) })
+			r := s.play()
+			require.True(t, *died)
+			require.ErrorContains(t, refused.err, "withoutState")
+			result := s.appResult()
+			require.Equal(t, phase.OutcomeMigrated, result.Outcome)
+			_, ever := s.world.Wears(key, "m2")
+			if without {
+				require.Empty(t, ever)
+				require.NotNil(t, result.PendingPurge, "not purged: owed, by the old Work's uid")
+			} else {
+				require.Equal(t, carried, ever, "Karmada deleted the old copy and handed its state on")
+				require.Nil(t, result.PendingPurge)
+			}
+			require.Empty(t, r.PendingPurges)
+		})
+	}
+}
+
+// Rules: R4.11-3.
+func TestAStatusThatWasNeverCollectedKeepsItWhereItIs(t *testing.T) {
+	for name, missingOK := range map[string]bool{"block": false, "proceed": true} {
+		t.Run(name, func(t *testing.T) {
+			s, key := stateful(t)
+			s.settings.StateMissingOK = missingOK
+			s.world.Collect(key, "m1", "")
+			s.maintained(10 * time.Minute)
+			s.play()
+			if missingOK {
+				require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+				return
+			}
+			require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
+			require.Contains(t, s.appResult().Message, "StateNotCollected")
+			require.Empty(t, s.world.Log("evict"))
+		})
+	}
+}
+
+// The old copy is gone and the new one never becomes healthy: the labels stay, until
+// an operator has them go.
+//
+// Rules: R4.11-2, R4.7-38.
+func TestAHumanReleasesAHoldThatOnlyCarriesState(t *testing.T) {
+	s, key := stateful(t)
+	s.world.HealthyAfter, s.world.DeleteAfter = 24*time.Hour, 5*time.Minute
+	s.maintain()
+	var early *answer
+	s.at(2*time.Minute, func() { early = s.orderChild(workflows.UpdateRelease, key, false) })
+	s.at(20*time.Minute, func() {
+		now, _ := s.world.Wears(key, "m2")
+		require.Equal(t, carried, now)
+		s.accepted = append(s.accepted, s.orderChild(workflows.UpdateRelease, key, false))
+	})
+	s.at(25*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
+	s.play()
+	require.ErrorContains(t, early.err, "purge mode Directly", "the old copy was still going")
+	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+	require.Contains(t, s.appResult().Cause, "released by")
+}
+
+// The setting is off by default; where it is on, the record says that it was it.
+//
+// Rules: R4.7-37, R4.7-38.
+func TestAfterGracefulTimeoutAnUnprovenHoldGoesOnlyWhereTheSettingSaysSo(t *testing.T) {
+	for name, on := range map[string]bool{"off": false, "on": true} {
+		t.Run(name, func(t *testing.T) {
+			s, key := outage(t, 60*time.Minute)
+			s.settings.Terms.ReleaseUnproven = on
+			s.settings.Terms.GracefulTimeout = 5 * time.Minute
+			s.world.HealthyAfter = 40 * time.Minute
+			s.at(30*time.Minute, func() {
+				require.Equal(t, on, len(s.world.Log("release")) > 0)
+				if !on {
+					m := s.status().Moves["shop/app"]
+					require.NotEmpty(t, m.Attention)
+					require.Contains(t, s.world.Copies(key), "m1", "held, however long it takes")
+				}
+			})
+			result := s.playApp()
+			require.Equal(t, phase.OutcomeMigrated, result.Outcome)
+			require.Greater(t, s.sinceEviction(), s.settings.Terms.GracefulTimeout)
+			if on {
+				require.Contains(t, result.Cause, "health.releaseUnproven")
+			} else {
+				require.NotContains(t, result.Cause, "releaseUnproven")
+				require.GreaterOrEqual(t, s.sinceEviction(), s.world.HealthyAfter)
+			}
+		})
+	}
+}
+
+// Rules: R4.7-38.
+func TestAnUnprovenReleaseWaitsForATargetThatAnswers(t *testing.T) {
+	s, _ := outage(t, 30*time.Minute)
+	s.settings.Terms.ReleaseUnproven = true
+	s.settings.Terms.GracefulTimeout = 5 * time.Minute
+	s.world.HealthyAfter = 24 * time.Hour
+	s.at(4*time.Minute, func() {
+		s.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionFalse })
+	})
+	var back time.Time
+	s.at(20*time.Minute, func() {
+		require.Empty(t, s.world.Log("release"), "the held copy may be the last one")
+		back = s.env.Now()
+		s.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionTrue })
+	})
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.False(t, s.world.Log("release")[0].At.Before(back))
+}
+
+// Rules: R4.8-7.
+func TestAWordAboutOneBindingReachesTheMigrationThatWaitsForIt(t *testing.T) {
+	s, key := direct(t)
+	other := s.bind("other", []string{"m1"}, "m1", "m3")
+	s.purging(other, karmada.PurgeDirectly)
+	s.outage(20 * time.Minute)
+	id := workflows.ClusterFailoverID("", "m1")
+	var nobody *answer
+	s.at(5*time.Minute, func() {
+		nobody = s.vouchAs(id, workflows.FenceOrder{Binding: karmada.BindingKey{Namespace: "shop", Name: "nobody"}})
+	})
+	s.at(6*time.Minute, func() { s.accepted = append(s.accepted, s.vouchAs(id, workflows.FenceOrder{Binding: key})) })
+	r := s.play()
+	require.ErrorContains(t, nobody.err, "neither waits nor moves")
+	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated, "other": phase.OutcomeAbandoned}, outcomes(r))
 }

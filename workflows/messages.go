@@ -15,15 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Order is who asks for something, and why. Both are required of a human.
+// Order is who orders something, and why. Both are required of an operator.
 type Order struct {
 	Who    string `json:"who"`
 	Reason string `json:"reason"`
-	// ID tells a put-back or a release from a later one; the failover gives it.
+	// ID distinguishes a put-back or a release from a later one; the failover gives it.
 	ID string `json:"id,omitempty"`
 }
 
-// Malformed says what is wrong with an order from a human, empty when fine.
+// Malformed says what is wrong with an order from an operator, empty when fine.
 func (o Order) Malformed() string {
 	switch {
 	case len(o.Who) > MaxWho:
@@ -39,7 +39,7 @@ func (o Order) Malformed() string {
 	}
 }
 
-// Line is who asks and why, in one line; empty where nobody does.
+// Line is who ordered and why, in one line; empty without an order.
 func (o *Order) Line() string {
 	if o == nil {
 		return ""
@@ -47,7 +47,7 @@ func (o *Order) Line() string {
 	return o.Who + ": " + o.Reason
 }
 
-// DrainOrder asks that a cluster be emptied.
+// DrainOrder orders a drain of a cluster.
 type DrainOrder struct {
 	Order
 	// Selector, Rate and HonourTolerations are those of [karmada.Drain].
@@ -56,7 +56,7 @@ type DrainOrder struct {
 	HonourTolerations bool    `json:"honourTolerations,omitempty"`
 }
 
-// TaintOrder asks that a taint stand on a cluster, or that it stand no more.
+// TaintOrder orders a taint of a cluster, or the end of it.
 type TaintOrder struct {
 	Order
 	// Taint is "<key>[=<value>]:<effect>", as [karmada.ParseTaint] reads it; empty in an
@@ -74,7 +74,7 @@ type ScopedOrder struct {
 // Of is its scope.
 func (o ScopedOrder) Of() queue.Scope { return o.Scope }
 
-// SnoozeOrder asks that bindings be left where they are for a while.
+// SnoozeOrder keeps bindings where they are for a while.
 type SnoozeOrder struct {
 	ScopedOrder
 	// For is how long from now, as in "30m"; at most [queue.MaxSnooze].
@@ -106,12 +106,12 @@ type BindingsChanged struct {
 	Bindings []proof.BindingFact `json:"bindings"`
 }
 
-// Adopt asks a ClusterFailover to take over what it finds of Lifeboat's: tasks, taints
+// Adopt has a ClusterFailover take over what it finds of Lifeboat's: tasks, taints
 // and annotations whose owner is not running.
 type Adopt struct {
 	Cluster  string              `json:"cluster"`
 	Bindings []proof.BindingFact `json:"bindings,omitempty"`
-	// By is the human who swept by hand, empty where the controller found it.
+	// By is the operator who ran adopt, empty where the controller found it.
 	By Order `json:"by,omitzero"`
 }
 
@@ -121,12 +121,12 @@ type Grant struct {
 	FailoverID string `json:"failoverID"`
 }
 
-// PaceChanged tells every failover the tier and rate, and whether clocks are frozen.
+// PaceChanged gives every failover the tier and rate, and whether clocks are frozen.
 type PaceChanged struct {
 	Pace pace.Pace `json:"pace"`
 }
 
-// MigrationReport is what a child tells its ClusterFailover: progress, or its end.
+// MigrationReport is what a child reports to its ClusterFailover: progress, or its end.
 type MigrationReport struct {
 	FailoverID string             `json:"failoverID"`
 	Attempt    int                `json:"attempt"`
@@ -138,16 +138,16 @@ type MigrationReport struct {
 	// Refused is why the put-back or release of that id was refused, empty where none was.
 	Refused   string `json:"refused,omitempty"`
 	RefusedID string `json:"refusedID,omitempty"`
-	// Placed tells that recovery cannot take it back any more.
+	// Placed: recovery cannot take it back any more.
 	Placed bool `json:"placed,omitempty"`
-	// GoesOn tells that recovery does not take it back, though it is not placed.
+	// GoesOn: recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
-	// WantsPermit tells that its dependents are held, and that it waits for a permit.
+	// WantsPermit: its dependents are held, and that it waits for a permit.
 	WantsPermit bool `json:"wantsPermit,omitempty"`
-	// Attention is why it needs a human's eyes; it changes no behaviour.
+	// Attention is why it needs an operator's eyes; it changes no behaviour.
 	Attention reason.Reason `json:"attention,omitempty"`
 	To        []string      `json:"to,omitempty"`
-	// Late tells that its restore has waited for longer than restoreWait: the untaint waits no more.
+	// Late: its restore has waited for longer than restoreWait: the untaint waits no more.
 	Late bool `json:"late,omitempty"`
 	// Result is set once, with the last report.
 	Result *record.Result `json:"result,omitempty"`
@@ -169,7 +169,7 @@ type BindingOrder struct {
 	Binding karmada.BindingKey `json:"binding,omitzero"`
 }
 
-// FenceOrder vouches that the copies on a silent cluster are dead: those of all its
+// FenceOrder confirms that the copies on a silent cluster are dead: those of all its
 // bindings, or of the one that is named.
 type FenceOrder struct {
 	Order
@@ -178,40 +178,40 @@ type FenceOrder struct {
 	WithoutState bool `json:"withoutState,omitempty"`
 }
 
-// Fence is the word, about the outage that was seen last.
+// Fence is the confirmation, for the outage that was seen last.
 func (o FenceOrder) Fence(at time.Time, outage string) proof.Fence {
 	return proof.Fence{By: proof.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
 }
 
-// MigrationOrder carries a human's order from a ClusterFailover to a child. Verb is
+// MigrationOrder carries an operator's order from a ClusterFailover to a child. Verb is
 // the update's name.
 type MigrationOrder struct {
 	CancelOrder
 	Verb string `json:"verb"`
 }
 
-// Recover tells a child that its cluster is well again, or that the failover was cancelled.
+// Recover reports to a child that its cluster is healthy again, or that the failover was cancelled.
 type Recover struct {
 	Attempt   int    `json:"attempt"`
 	Cancelled *Order `json:"cancelled,omitempty"`
-	// PutBack: the human who cancelled wants what is placed back, too.
+	// PutBack: what is placed goes back, too, by the operator's cancel.
 	PutBack bool `json:"putBack,omitempty"`
 }
 
-// Fenced tells a child that a human vouches for the whole cluster: it is dead.
+// Fenced reports to a child that an operator confirms that the whole cluster is dead.
 type Fenced struct {
 	Fence proof.Fence `json:"fence"`
 }
 
-// MigrationAdopted tells a running child that another run or attempt owns it now.
+// MigrationAdopted reports to a running child that another run or attempt owns it now.
 type MigrationAdopted struct {
 	FailoverID string `json:"failoverID"`
 	Attempt    int    `json:"attempt"`
 }
 
-// FleetObserved starts the pacer and tells it that clusters came, went or changed.
+// FleetObserved starts the pacer and reports to it that clusters came, went or changed.
 type FleetObserved struct {
-	// Probed is what the external probe knows by now, nil where it has nothing to add.
+	// Probed are the results of the external probe so far, nil where it has nothing to add.
 	Probed          rules.Probed `json:"probed,omitempty"`
 	ResourceVersion string       `json:"resourceVersion,omitempty"`
 }
@@ -222,9 +222,9 @@ type PermitRequest struct {
 	FailoverID string `json:"failoverID"`
 	Want       int    `json:"want"`
 	Priority   int32  `json:"priority"` // of its most urgent binding that has passed the pre-check
-	// Seen is the newest permit that it has heard of: a request that crossed a grant is stale.
+	// Seen is the newest permit that it has received: a request that crossed a grant is stale.
 	Seen int64 `json:"seen,omitempty"`
-	// Open keeps the failover informed of the pace even while it wants nothing; not open withdraws it.
+	// Open keeps the failover informed of the pace even while it wants no permit; not open withdraws it.
 	Open bool `json:"open"`
 	// Paused makes the pacer refuse every claim of this cluster.
 	Paused bool `json:"paused,omitempty"`
@@ -232,7 +232,7 @@ type PermitRequest struct {
 	Every time.Duration `json:"every"`
 }
 
-// PermitsUsed tells of evictions that stand.
+// PermitsUsed reports evictions that stand.
 type PermitsUsed struct {
 	Used []PermitUse `json:"used"`
 }
@@ -243,10 +243,10 @@ type PermitUse struct {
 	Binding string `json:"binding"`
 }
 
-// MaxUsed bounds the evictions that one message tells of.
+// MaxUsed bounds the evictions that one message reports.
 const MaxUsed = 1000
 
-// MovedTooOften asks which of some bindings were moved as often as may be within an hour. The
+// MovedTooOften queries which of some bindings were moved as often as may be within an hour. The
 // answer is when each of those may move again.
 type MovedTooOften struct {
 	Bindings []string `json:"bindings"`
@@ -260,7 +260,7 @@ type SetRate struct {
 	Configured bool `json:"configured,omitempty"`
 }
 
-// Claim asks the pacer whether a cluster that came back into a binding may be removed again now.
+// Claim queries the pacer whether a cluster that came back into a binding may be removed again now.
 type Claim struct {
 	Cluster string `json:"cluster"`
 	Binding string `json:"binding"`

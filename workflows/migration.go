@@ -19,7 +19,7 @@ type BindingMigrationParams struct {
 	State    MigrationState `json:"state"`
 }
 
-// MigrationState is all that a BindingMigration knows.
+// MigrationState is the whole state of a BindingMigration.
 type MigrationState struct {
 	Ref        activities.MoveRef `json:"ref"`
 	Parent     string             `json:"parent"` // id of its ClusterFailover
@@ -30,7 +30,7 @@ type MigrationState struct {
 	Resource   string             `json:"resource,omitempty"`
 	QueuedAt   time.Time          `json:"queuedAt,omitzero"`
 	DueAt      time.Time          `json:"dueAt,omitzero"`
-	// Approval is a human's yes in this attempt; Standing are approval rules that asked
+	// Approval is an operator's yes in this attempt; Standing are approval rules that asked
 	// before in it.
 	Approval *queue.Approval      `json:"approval,omitempty"`
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
@@ -49,11 +49,11 @@ type MigrationState struct {
 	Proof     Proof     `json:"proof,omitzero"`
 	// StaleSince is since when releases are refused because Karmada is stale.
 	StaleSince time.Time `json:"staleSince,omitzero"`
-	// Attention is why it needs a human's eyes; it changes no behaviour.
+	// Attention is why it needs an operator's eyes; it changes no behaviour.
 	Attention reason.Reason `json:"attention,omitempty"`
 	Start     Start         `json:"start,omitempty"`
 	Intent    Intent        `json:"intent,omitzero"`
-	// Paused: a human paused this binding or its namespace. What has begun goes on, but
+	// Paused: an operator paused this binding or its namespace. What has begun goes on, but
 	// the cluster is not taken out again where the scheduler puts it back.
 	Paused *Order `json:"paused,omitempty"`
 	// RefusedSince is since when the API server refuses the write that lets the old copy go.
@@ -83,10 +83,10 @@ type MigrationState struct {
 	ActSeq int64          `json:"actSeq,omitempty"`
 }
 
-// Adopts tells that it takes over what stands.
+// Adopts reports whether it takes over what stands.
 func (s *MigrationState) Adopts() bool { return s.Start == StartAdopt }
 
-// Wrote tells that Lifeboat's eviction is known to stand.
+// Wrote reports whether Lifeboat's eviction is known to stand.
 func (s *MigrationState) Wrote() bool { return s.Evicted == WriteStands }
 
 // Cause says whose order ends the migration, empty where it takes its own course.
@@ -136,7 +136,7 @@ const (
 	WriteByOthers Write = "ByOthers" // it stands, written by another migration or by another hand
 )
 
-// MayStand tells whether it stands, as far as anybody can know.
+// MayStand reports whether it stands, as far as is known.
 func (w Write) MayStand() bool { return w != WriteNotSent }
 
 // Proof is what is known of the new copy's health.
@@ -147,7 +147,7 @@ type Proof struct {
 	On []karmada.TargetCluster `json:"on,omitempty"`
 	// Unprobed: a target did not answer its probe.
 	Unprobed bool `json:"unprobed,omitempty"`
-	// Doubt is why health has to outlast detection: KarmadaUnseen, for nobody can tell whether what
+	// Doubt is why health has to outlast detection: KarmadaUnseen, because it is unknown whether what
 	// Karmada reports is kept up to date, or StaleRead, for what the API server says may be over.
 	Doubt reason.Reason `json:"doubt,omitempty"`
 	// Followed: a verdict was followed since the last look, so that health counts time in which only
@@ -165,13 +165,13 @@ func (p Proof) MustHold(t activities.Terms, sourceReady bool) time.Duration {
 	return t.MinHealthy
 }
 
-// Breaks begins anew.
+// Breaks begins again.
 func (p *Proof) Breaks() { p.Since, p.Unprobed = time.Time{}, false }
 
 // Dependents are what goes where the binding goes, as far as this migration entered itself on it.
 type Dependents struct {
 	Keys []karmada.BindingKey `json:"keys,omitempty"`
-	// Held until it has let go of them. One that adopts does not know, and looks.
+	// Held until it has let go of them. One that adopts has no list, and looks.
 	Held bool `json:"held,omitempty"`
 	// Lost: the answer of holding them was, so that the list may be short.
 	Lost bool `json:"lost,omitempty"`
@@ -183,24 +183,99 @@ type MigrationStatus struct {
 	MigrationState
 }
 
-// Directly tells that the new copy must not run beside the old.
+// Directly reports whether the new copy must not run beside the old.
 func (s *MigrationState) Directly() bool { return s.Ref.Purge == karmada.PurgeDirectly }
 
-// Carries tells that Karmada hands state on by Lifeboat's task, to a new copy that begins once the
+// Carries reports whether Karmada hands state on by Lifeboat's task, to a new copy that begins once the
 // old one is deleted, and that has to be proven before the task goes.
 func (s *MigrationState) Carries() bool { return len(s.Ref.State) > 0 }
 
-// Over tells that Lifeboat's task is dropped.
+// Over reports whether Lifeboat's task is dropped.
 func (s *MigrationState) Over() bool {
 	return s.Phase == phase.MigrationPurging || s.Phase == phase.MigrationDone
 }
 
-// WantsPermit tells whether only a permit is missing for the eviction.
+// WantsPermit reports whether only a permit is missing for the eviction.
 func (s *MigrationState) WantsPermit() bool {
 	return s.Phase == phase.MigrationQueued && s.Permit.Number == 0
 }
 
-// UnderOrders tells whether somebody ordered anything.
+// UnderOrders reports whether an order stands.
 func (s *MigrationState) UnderOrders() bool {
 	return s.Intent.Kind() != IntentNone || s.Paused != nil
+}
+
+// Intent is what was ordered of a migration. The recovery and the cancel stay remembered beneath an
+// order about the held copy, for that one may be refused: then they count again. Both are kept,
+// for a cancel decides what becomes of the binding, and the recovery which taints a put-back minds.
+type Intent struct {
+	Recover   *Recover `json:"recover,omitempty"`
+	Cancelled *Order   `json:"cancelled,omitempty"`
+	// Held is the newest put-back or release that is not refused.
+	Held *HeldOrder `json:"held,omitempty"`
+	// Refusal is why the last one was, RefusedID which.
+	Refusal   string `json:"refusal,omitempty"`
+	RefusedID string `json:"refusedID,omitempty"`
+}
+
+// HeldOrder is an operator's order to restore the former clusters, or to drop the hold.
+type HeldOrder struct {
+	Kind IntentKind `json:"kind"`
+	Order
+}
+
+// IntentKind is what was ordered of a migration.
+type IntentKind string
+
+// The kinds. A put-back or a release counts before a cancel, and that before the recovery.
+const (
+	IntentNone    IntentKind = ""
+	IntentRecover IntentKind = "Recover" // the cluster is well again
+	IntentCancel  IntentKind = "Cancel"
+	IntentPutBack IntentKind = "PutBack"
+	IntentRelease IntentKind = "Release"
+)
+
+// Kind is what counts now.
+func (i *Intent) Kind() IntentKind {
+	switch {
+	case i.Held != nil:
+		return i.Held.Kind
+	case i.Cancelled != nil:
+		return IntentCancel
+	case i.Recover != nil:
+		return IntentRecover
+	default:
+		return IntentNone
+	}
+}
+
+// PutsBack reports whether a put-back counts.
+func (i *Intent) PutsBack() bool { return i.Kind() == IntentPutBack }
+
+// Releases reports whether a release counts.
+func (i *Intent) Releases() bool { return i.Kind() == IntentRelease }
+
+// Stops reports whether a recovery or a cancel stands: nothing is evicted any more.
+func (i *Intent) Stops() bool { return i.Recover != nil || i.Cancelled != nil }
+
+// Order takes an order about the held copy. It replaces an older one that is not carried out yet.
+func (i *Intent) Order(kind IntentKind, o Order) {
+	i.Held, i.Refusal = &HeldOrder{Kind: kind, Order: o}, ""
+}
+
+// Refuse drops the order that stands; the answer says why.
+func (i *Intent) Refuse(why string) {
+	if i.Held != nil {
+		i.RefusedID = i.Held.ID
+	}
+	i.Held, i.Refusal = nil, why
+}
+
+// StopReason is why nothing is evicted any more.
+func (i *Intent) StopReason() reason.Reason {
+	if i.Cancelled != nil {
+		return reason.Cancelled
+	}
+	return reason.ClusterRecovered
 }

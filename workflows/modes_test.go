@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -15,11 +16,7 @@ import (
 
 // tolerates gives a binding a toleration of the story's taint.
 func (s *story) tolerates(key karmada.BindingKey, seconds int64) {
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Placement.ClusterTolerations = []corev1.Toleration{{
-			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
-		}}
-	})
+	s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterTolerations = tolerations(seconds) })
 }
 
 func (s *story) setMode(mode rules.Mode) { s.acts.Settings.Terms.Mode = mode }
@@ -48,12 +45,9 @@ func wouldMoveAt(t *testing.T, r workflows.FailoverReport) map[string]time.Time 
 func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Mode = rules.ModeObserve
-	for _, name := range []string{"a", "b", "c"} {
-		s.bind(name, []string{"m1"}, "m1", "m2")
-	}
+	s.bindAll([]string{"a", "b", "c"}, "m1", "m2")
 	s.tolerates(s.bind("patient", []string{"m1"}, "m1", "m2"), 100)
-	s.world.SetReady("m1", false)
-	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(8 * time.Minute)
 	r := s.play()
 	confirmed := storyBegins.Add(addAfter)
 	at := wouldMoveAt(t, r)
@@ -69,14 +63,10 @@ func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 
 // Rules: R4.15-2, R4.15-3.
 func TestInObserveEvenAHumansTaintMovesNothing(t *testing.T) {
-	s := newStory(t)
+	s, _ := withApp(t)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	s.at(5*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
-	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
-	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove"}, outcomes(r))
+	s.maintained(5 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove"}, outcomes(s.play()))
 	require.Empty(t, s.world.Log(""))
 }
 
@@ -97,7 +87,6 @@ func TestWhatAnEarlierFailoverHasLeftIsCleanedAwayOnceEnforced(t *testing.T) {
 		s.resumeEnforcing()
 	})
 	s.play()
-	require.Empty(t, s.world.Leftovers())
 }
 
 // What is refused again and again keeps nobody from looking at the cluster.
@@ -121,7 +110,8 @@ func TestATaintThatIsRefusedForEverDoesNotOutliveTheFailure(t *testing.T) {
 			}
 		})
 	}
-	r := s.play()
+	s.run()
+	r := s.report
 	ended = true
 	require.Less(t, r.Until.Sub(storyBegins), long, "and not only once nothing wakes it any more")
 	require.Contains(t, []phase.Failover{phase.FailoverFalseAlarm, phase.FailoverRecovered}, r.Ended)
@@ -133,14 +123,8 @@ func TestInObserveAHoldWithoutAnOwnerIsOnlyReported(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	key := s.bind("app", []string{"m2"}, "m1", "m2")
-	hold := true
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Tasks = []karmada.Task{{
-			FromCluster: "m1", Reason: karmada.TaskReason, Producer: karmada.Producer,
-			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold,
-		}}
-	})
-	s.play()
+	s.held(key)
+	s.run()
 	require.Empty(t, s.world.Log(""))
 	require.Len(t, s.world.Peek(key).Tasks, 1)
 }
@@ -153,31 +137,25 @@ func TestKarmada5375SwitchedToObserveWhatHasBegunIsFinishedAndNothingNewBegins(t
 	late := s.bind("late", []string{"m1"}, "m1", "m3")
 	s.tolerates(late, 120)
 	s.world.HealthyAfter = 4 * time.Minute
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(2*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 2)
 		require.Empty(t, s.world.Log("release"), "both are on their way")
 		s.setMode(rules.ModeObserve)
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
-	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "placed": "Migrated", "late": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "placed": "Migrated", "late": "Abandoned"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("evict"), 2)
 	b := s.world.Peek(unplaced)
 	target, _ := b.Target("m1")
 	require.NotNil(t, target)
-	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.15-9, R4.15-13.
 func TestSwitchedToEnforceAnObservingFailoverGoesOnObservingAndTheNextOneEnforces(t *testing.T) {
-	s := newStory(t)
+	s, _ := failing(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	s.again = 10 * time.Minute
-	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.tolerates(s.bind("late", []string{"m1"}, "m1", "m2"), 120)
-	s.world.SetReady("m1", false)
 	s.at(2*time.Minute, func() { s.setMode(rules.ModeEnforce) })
 	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(10*time.Minute, func() {
@@ -194,12 +172,10 @@ func TestSwitchedToEnforceAnObservingFailoverGoesOnObservingAndTheNextOneEnforce
 
 // Rules: R4.15-14, R4.9-52.
 func TestResumedInEnforceEverythingIsListedAndMovedAnew(t *testing.T) {
-	s := newStory(t)
+	s, _ := outage(t, 12*time.Minute)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.bind("stuck", []string{"m1"}, "m1")
 	s.tolerates(s.bind("patient", []string{"m1"}, "m1", "m2"), 600)
-	s.world.SetReady("m1", false)
 	var ordered time.Time
 	var accepted *answer
 	s.at(4*time.Minute, func() {
@@ -208,11 +184,9 @@ func TestResumedInEnforceEverythingIsListedAndMovedAnew(t *testing.T) {
 		s.setMode(rules.ModeEnforce)
 		ordered, accepted = s.env.Now(), s.resumeEnforcing()
 	})
-	s.at(12*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.True(t, accepted.done)
 	require.NoError(t, accepted.err)
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Len(t, r.Attempts, 2)
 	first := map[string]phase.Outcome{}
 	for _, x := range r.Attempts[0].Results {
@@ -226,15 +200,12 @@ func TestResumedInEnforceEverythingIsListedAndMovedAnew(t *testing.T) {
 		require.False(t, w.At.Before(taints[0].At), "the taints stand before the first eviction")
 		require.NotEqual(t, "shop/patient", w.Binding, "its toleration runs from when the taint was really put")
 	}
-	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.15-10, R4.15-14.
 func TestAnOrderToEnforceIsRefusedWhereItCannotBeObeyed(t *testing.T) {
-	s := newStory(t)
+	s, _ := failing(t)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
 	var observing *answer
 	s.at(3*time.Minute, func() { observing = s.resumeEnforcing() })
 	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
@@ -246,11 +217,69 @@ func TestAnOrderToEnforceIsRefusedWhereItCannotBeObeyed(t *testing.T) {
 
 	s = newStory(t)
 	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	var enforcing *answer
 	s.at(2*time.Minute, func() { enforcing = s.resumeEnforcing() })
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
 	r = s.play()
 	require.ErrorContains(t, enforcing.err, "enforces already")
 	require.Len(t, r.Attempts, 1)
+}
+
+// A pause that is given while the worker is still being asked whether this failover
+// may be enforced is the later word, and stands; one that stood before ends with it.
+// Rules: R4.15-14.
+func TestAPauseGivenWhileEnforcingIsAskedForStands(t *testing.T) {
+	for name, later := range map[string]bool{"given meanwhile": true, "given before": false} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := outage(t, 10*time.Minute)
+			s.settings.Terms.Mode = rules.ModeObserve
+			s.begins = 40 * time.Second
+			pauseAt := 4 * time.Minute
+			if later {
+				pauseAt += 20 * time.Second
+			}
+			var accepted *answer
+			s.at(pauseAt, func() { s.order(workflows.UpdatePause, "wait") })
+			s.at(4*time.Minute+10*time.Second, func() {
+				s.setMode(rules.ModeEnforce)
+				accepted = s.resumeEnforcing()
+			})
+			s.at(8*time.Minute, func() {
+				require.True(t, accepted.done)
+				require.NoError(t, accepted.err)
+				require.Equal(t, later, s.status().Paused != nil)
+			})
+			s.play()
+			require.NotEmpty(t, s.world.Log("taint"), "it was enforced")
+			if later {
+				require.Empty(t, s.world.Log("evict"))
+			} else {
+				require.Len(t, s.world.Log("evict"), 1)
+			}
+		})
+	}
+}
+
+// While paused, what would move in observe waits for the resume: no turn comes of it.
+// Rules: R4.15-5.
+func TestAPausedObserverSleeps(t *testing.T) {
+	s := newStory(t)
+	s.settings.Terms.Mode = rules.ModeObserve
+	s.settings.Pace.EvictionRate = 0.05
+	s.bindAll([]string{"a", "b", "c"}, "m1", "m2")
+	s.outage(10 * time.Minute)
+	s.at(70*time.Second, func() { s.order(workflows.UpdatePause, "wait") })
+	var waited []time.Duration
+	s.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
+		if at := s.env.Now().Sub(storyBegins); at > 2*time.Minute && at < 5*time.Minute {
+			waited = append(waited, d)
+		}
+	})
+	s.at(6*time.Minute, func() {
+		require.Equal(t, 2, s.status().States[queue.Ready])
+		s.order(workflows.UpdateResume, "go on")
+	})
+	require.Equal(t, map[string]phase.Outcome{"a": "WouldMove", "b": "WouldMove", "c": "WouldMove"}, outcomes(s.play()))
+	require.Less(t, len(waited), 60, "not one a second")
+	require.NotEmpty(t, waited)
 }

@@ -3,6 +3,8 @@ package workflows
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"math"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -57,13 +59,13 @@ const (
 	UpdateUndrain    = "undrain" // Order
 	UpdateTaint      = "taint"   // TaintOrder
 	UpdateUntaint    = "untaint" // TaintOrder
-	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: a human vouches
+	// UpdateConfirmFenced, of a ClusterFailover or a BindingMigration: an operator confirms
 	// that the old copies are dead (FenceOrder).
 	UpdateConfirmFenced = "confirm-fenced"
-	// UpdateClaim asks the pacer whether a repeated removal may be written.
+	// UpdateClaim queries the pacer whether a repeated removal may be written.
 	UpdateClaim = "claim"
 
-	// OrderAdopt is the verb of a [SignalAdopt] that a human sent, as the audit trail has it.
+	// OrderAdopt is the verb of a [SignalAdopt] that an operator sent, as the audit trail has it.
 	OrderAdopt = "adopt"
 
 	// QueryStatus answers with FailoverStatus, MigrationStatus or PacerStatus.
@@ -107,7 +109,7 @@ func BindingMigrationID(instance, cluster string, key karmada.BindingKey) string
 	return withInstance(instance, "binding-migration/"+cluster+"/"+key.String())
 }
 
-// OfInstance tells whether an id is that of a workflow of an instance.
+// OfInstance reports whether an id is that of a workflow of an instance.
 func OfInstance(instance, id string) bool {
 	return id == FleetPacerID(instance) || strings.HasPrefix(id, ClusterFailoverID(instance, "")) ||
 		strings.HasPrefix(id, withInstance(instance, "binding-migration/"))
@@ -136,5 +138,35 @@ func Storable(name string) string {
 }
 
 // ErrorClosing is the type of the error that an order gets whose failover ends at
-// that moment: asked again, it finds another run.
+// that moment: repeated, it finds another run.
 const ErrorClosing = "Closing"
+
+// MaxWho and maxReason bound an order, in bytes: it is carried from run to run, shown on
+// pages and mirrored in a memo, and one too long for the server would end its workflow.
+const (
+	MaxWho    = 256
+	MaxReason = 2048
+)
+
+// MaxText bounds, in bytes, any other text of a message that is carried (names, ids), and
+// maxMessage a message as a whole: far above what is sent, and far below the 2 MB at which
+// the server ends a workflow for what it hands on.
+const (
+	MaxText    = 1024
+	maxMessage = 500_000
+)
+
+// Oversized reports whether a message is too large to be carried over.
+func Oversized(message any) bool { return SizeOf(message) > maxMessage }
+
+// SizeOf is how many bytes something takes in a history, more than any bound where it cannot be marshalled.
+func SizeOf(x any) int {
+	raw, err := json.Marshal(x)
+	if err != nil {
+		return math.MaxInt32
+	}
+	return len(raw)
+}
+
+// MaxRate is the highest rate that set-rate takes, in evictions per second.
+const MaxRate = 1000

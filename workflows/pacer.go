@@ -8,20 +8,20 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// PacerState is all that a FleetPacer knows: its query answer and its
+// PacerState is the whole state of a FleetPacer: its query answer and its
 // continue-as-new input are the same thing.
 type PacerState struct {
 	Pace pace.Pace `json:"pace"`
 	// Assessed is when Pace was judged.
 	Assessed time.Time `json:"assessed,omitzero"`
-	// Changed: the fleet, an order or who is told changed since then.
+	// Changed: the fleet, an order or the set of failovers changed since then.
 	Changed bool `json:"changed,omitempty"`
 	// Config is the pace section of the worker that judged last.
 	Config pace.Config `json:"config"`
 	// Runbook is where that worker says that the page of all reasons is published.
 	Runbook string `json:"runbook,omitempty"`
 	// InForce is the configuration of that worker, as texts by key: the mode, and what is not
-	// the default. Whoever plans or explains goes by it.
+	// the default. plan and explain use it.
 	InForce map[string]string `json:"inForce,omitempty"`
 	// Schedule are the moments of the evictions, and the permits that are out.
 	Schedule pace.Schedule `json:"schedule"`
@@ -32,12 +32,12 @@ type PacerState struct {
 	Orders Orders `json:"orders"`
 	// HaltedAt is since when Orders halt, as far as this pacer has seen it.
 	HaltedAt time.Time `json:"haltedAt,omitzero"`
-	// Moves remembers who was moved within the last hour.
+	// Moves remembers the bindings that were moved within the last hour.
 	Moves pace.MoveLog `json:"moves"`
-	// Probed is what the external probe knows, for the next leader of the controller.
+	// Probed are the results of the external probe, for the next leader of the controller.
 	Probed rules.Probed `json:"probed,omitempty"`
 	// Granted, Written and Unused count permits since the pacer's first start: those that were
-	// granted, whose eviction stands, and that passed without one that this pacer knows of.
+	// granted, whose eviction stands, and that passed without one, as far as this pacer has received.
 	Granted int64 `json:"granted"`
 	Written int64 `json:"written"`
 	Unused  int64 `json:"unused"`
@@ -48,7 +48,7 @@ type PacerState struct {
 	First   string `json:"first,omitempty"`
 }
 
-// Orders are what humans, or a lost state, ordered. They are mirrored in the memo.
+// Orders are what operators, or a lost state, ordered. They are mirrored in the memo.
 type Orders struct {
 	Halted *Order `json:"halted,omitempty"`
 	// HaltReason is HaltedByHuman or StateLost.
@@ -58,16 +58,16 @@ type Orders struct {
 	RateBy *Order   `json:"rateBy,omitempty"`
 }
 
-// Request is an open PermitRequest and when it was last heard.
+// Request is an open PermitRequest and when it was last received.
 type Request struct {
 	PermitRequest
 	Heard time.Time `json:"heard"`
 	// Newest is the newest permit that was granted to it. A request of before that says
 	// nothing about how many more it wants.
 	Newest int64 `json:"newest,omitempty"`
-	// Until is when that has passed: whoever has not heard of it by then goes by something else.
+	// Until is when that has passed: a failover that has not received it by then works without it.
 	Until time.Time `json:"until,omitzero"`
-	// Told: its failover has been told the pace at least once.
+	// Told: its failover has received the pace at least once.
 	Told bool `json:"told,omitempty"`
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
@@ -23,7 +22,6 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // pacing runs the real FleetPacer in virtual time; failovers are played by the test.
@@ -101,13 +99,7 @@ func newPacing(t *testing.T) *pacing {
 	for _, name := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
 		p.world.AddCluster(name)
 	}
-	p.world.AddRule(rules.Rule{
-		Name: "not-ready",
-		MatchConditions: []rules.MatchCondition{{
-			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
-		}},
-		Taints: []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
-	})
+	p.world.AddRule(notReady())
 	p.onGrant = func(string, workflows.Grant) {}
 	return p
 }
@@ -193,7 +185,11 @@ func (p *pacing) run(d time.Duration) workflows.PacerStatus {
 	p.t.Helper()
 	p.at(d, p.env.CancelWorkflow)
 	p.start()
-	var status workflows.PacerStatus
+	return p.status()
+}
+
+func (p *pacing) status() (status workflows.PacerStatus) {
+	p.t.Helper()
 	value, err := p.env.QueryWorkflow(workflows.QueryStatus)
 	require.NoError(p.t, err)
 	require.NoError(p.t, value.Get(&status))

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,13 +23,14 @@ func (s *story) purging(key karmada.BindingKey, mode karmada.PurgeMode) {
 // appResult is what became of app in the last attempt.
 func (s *story) appResult() record.Result {
 	s.t.Helper()
-	for _, r := range s.report.Attempts[len(s.report.Attempts)-1].Results {
-		if r.Key.Name == "app" {
-			return r
-		}
-	}
-	require.Fail(s.t, "no outcome")
-	return record.Result{}
+	return resultOf(s.t, s.report)
+}
+
+// playApp plays the story and returns what became of app.
+func (s *story) playApp() record.Result {
+	s.t.Helper()
+	s.play()
+	return s.appResult()
 }
 
 // A recovery does not take it back either: with its task standing the scheduler would
@@ -37,84 +38,53 @@ func (s *story) appResult() record.Result {
 //
 // Rules: R4.8-11.
 func TestPurgeModeNeverKeepsItThroughARecovery(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := outage(t, 3*time.Minute)
 	s.purging(key, karmada.PurgeNever)
 	s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
 	s.world.HealthyAfter = 5 * time.Minute
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Empty(t, s.world.Log("restore"))
 }
 
 // Rules: R4.8-11.
 func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := outage(t, 5*time.Minute)
 	s.purging(key, karmada.PurgeNever)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Equal(t, []string{"m2"}, s.appResult().To)
 	require.Empty(t, s.world.Log("release"), "nothing is released")
-	kept := s.world.Peek(key)
-	task, _ := kept.TaskFor("m1")
+	task := s.task(key)
 	require.NotNil(t, task)
 	require.Equal(t, karmada.TaskReasonKept, task.Reason)
 	require.Equal(t, karmada.PurgeNever, task.PurgeMode)
 	mark := s.world.Log("mark")
 	require.Len(t, mark, 1)
 	require.GreaterOrEqual(t, mark[0].At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.MinHealthy, "kept, after the new copy was proven")
-	require.Empty(t, s.world.Leftovers(), "what is kept is no leftover; all else is gone")
 }
 
 // A preserved copy outlives its Work: its end would prove nothing, so it is kept, and named.
 //
 // Rules: R4.8-15.
 func TestMigration_PreservedCopyGracefully_IsKept(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := outage(t, 5*time.Minute)
 	s.world.Change(key, func(b *karmada.Binding) { b.PreservesCopies = true })
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Equal(t, reason.CopyPreserved, s.appResult().Reason)
 	require.Empty(t, s.world.Log("release"))
-	kept := s.world.Peek(key)
-	task, _ := kept.TaskFor("m1")
+	task := s.task(key)
 	require.NotNil(t, task)
 	require.Equal(t, karmada.TaskReasonKept, task.Reason)
 }
 
 // Rules: R4.8-16.
 func TestMigration_PreservedCopyDirectly_IsBlockedAndNeverWritten(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := outage(t, 10*time.Minute)
 	s.purging(key, karmada.PurgeDirectly)
 	s.world.Change(key, func(b *karmada.Binding) { b.PreservesCopies = true })
-	s.world.SetReady("m1", false)
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 
 	require.Empty(t, s.world.Log("evict"))
 	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
-}
-
-func TestPurgeModeNeverIsRestoredWhileUnplaced(t *testing.T) {
-	s := newStory(t)
-	key := unplaceable(s)
-	s.purging(key, karmada.PurgeNever)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
-	require.Equal(t, phase.OutcomeRestored, s.appResult().Outcome)
-	require.Empty(t, s.world.Peek(key).Tasks)
 }
 
 // What the binding itself says is frozen when the attempt is confirmed, and so is the configured
@@ -163,7 +133,7 @@ func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 			key := s.bind("app", []string{"m1"}, "m1")
 			s.tolerates(key, int64(due.Seconds()))
 			c.before(s, key)
-			s.world.SetReady("m1", false)
+			s.outage(35 * time.Minute)
 			s.at(confirmed, func() { c.confirmed(s, key) })
 			s.at(confirmed+due, func() {
 				item, queued := s.queued()
@@ -171,21 +141,16 @@ func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 				c.checked(s, key)
 				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
 			})
-			s.at(35*time.Minute, func() { s.world.SetReady("m1", true) })
-			s.play()
-			require.Equal(t, c.want, s.appResult().Outcome)
+			require.Equal(t, c.want, s.playApp().Outcome)
 		})
 	}
 }
 
-// Both copies were kept, and a human decides: a later failure of the same cluster
+// Both copies were kept, and an operator decides: a later failure of the same cluster
 // finds nothing to move, and no run adopts what is off limits.
 func TestWhatWasKeptIsOffLimits(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := outage(t, 5*time.Minute)
 	s.purging(key, karmada.PurgeNever)
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	kept := s.world.Peek(key)
 
@@ -207,14 +172,47 @@ func TestWhatWasKeptIsOffLimits(t *testing.T) {
 func TestAnAdoptedHoldGoesByItsTasksPurgeMode(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m2"}, "m1", "m2")
-	hold, replicas := true, int32(2)
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Tasks = []karmada.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer, PurgeMode: karmada.PurgeNever,
-			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
-		}}
-	})
-	s.play()
-	require.Equal(t, phase.OutcomeKept, s.appResult().Outcome)
+	s.held(key, func(x *karmada.Task) { x.PurgeMode = karmada.PurgeNever })
+	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Empty(t, s.world.Log("release"))
+}
+
+// Rules: R4.8-17, R4.9-7.
+func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
+	s := newStory(t)
+	s.world.BacksOff = true
+	const copies = 45
+	for i := range copies {
+		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
+	}
+	const back = 10 * time.Minute
+	s.outage(back)
+	r := s.play()
+
+	require.Empty(t, r.PendingPurges)
+	ended := s.world.Log("end")
+	require.Len(t, ended, copies)
+	for _, w := range ended {
+		require.Less(t, w.At.Sub(storyBegins.Add(back)), 5*time.Second, "long before the untaint")
+	}
+	require.Less(t, r.Until.Sub(storyBegins.Add(back)), wellFor+10*time.Second, "nothing waits for them")
+}
+
+// Rules: R4.8-18.
+func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
+	s, _ := failing(t)
+	s.world.BacksOff = true
+	s.fails("end", karmada.ErrForbidden)
+	const back = 10 * time.Minute
+	s.at(back, func() { s.world.SetReady("m1", true) })
+	var late []reason.Reason
+	s.at(back+wellFor+2*time.Minute, func() {
+		status := s.status()
+		late = status.Attention
+	})
+	r := s.play()
+
+	require.Equal(t, []reason.Reason{reason.PendingPurge}, late)
+	require.Len(t, r.PendingPurges, 1, "handed over")
+	require.InDelta(t, (wellFor + s.settings.Terms.PendingPurgeWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
 }

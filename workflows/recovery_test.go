@@ -2,9 +2,11 @@ package workflows_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -13,41 +15,15 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 )
-
-// Rules: R4.4-2, R4.9-10.
-func TestRecoveryWhileToleratingAbandonsAndWritesNothingOnTheBinding(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	seconds := int64(600)
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Placement.ClusterTolerations = []corev1.Toleration{{
-			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
-		}}
-	})
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
-	require.Empty(t, s.world.Log("evict"))
-	require.Empty(t, s.world.Leftovers())
-}
 
 // unplaceable evicts a binding whose only candidate goes away with the write, so
 // that the scheduler finds no fit.
 func unplaceable(s *story) karmada.BindingKey {
 	key := s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.Lost = func(op, _ string) bool {
-		if op == "evict" {
-			s.at(time.Millisecond, func() {
-				s.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
-			})
-		}
-		return false
-	}
+	noFit(s, key)
 	return key
 }
 
@@ -63,17 +39,14 @@ func TestAnUnplacedBindingIsRestoredBeforeTheUntaint(t *testing.T) {
 		}
 		return nil
 	}
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	r := s.play()
 	require.Equal(t, 3, refused)
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(r))
 	b := s.world.Peek(key)
 	target, _ := b.Target("m1")
 	require.NotNil(t, target)
 	require.EqualValues(t, 2, target.Replicas)
-	require.Empty(t, s.world.Leftovers())
 	log := s.world.Log("")
 	require.Equal(t, []string{"taint", "evict", "restore", "taint"}, ops(s), "restores come first, the untaint right after: %v", log)
 }
@@ -88,50 +61,29 @@ func ops(s *story) []string {
 
 // Rules: R4.5-19, R4.7-18.
 func TestKarmada4952TheSchedulersLatePatchIsTakenBack(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := outage(t, 5*time.Minute)
 	s.world.ScheduleAfter = 10 * time.Second
-	done := false
-	s.world.Lost = func(op, _ string) bool {
-		if op == "evict" && !done {
-			done = true
-			s.at(time.Second, func() {
-				s.world.Change(key, func(b *karmada.Binding) {
-					b.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}}
-				})
-			})
-		}
-		return false
-	}
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+	s.onEvict(func() { s.at(time.Second, func() { s.returns(key, "m1") }) })
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("evict"), 2)
 	require.Equal(t, 1, s.pacer.used, "the repeated removal needs no permit")
-	require.Empty(t, s.world.Leftovers())
 }
 
 // Rules: R4.4-17, R4.7-11.
 func TestKubernetes50067ALostAnswerIsFoundOutByReadingAgain(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := outage(t, 5*time.Minute)
 	s.world.Lost = func(op, _ string) bool { return op == "evict" }
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Len(t, s.world.Log("evict"), 1, "what stands is not written again")
 	require.Len(t, s.used, 1, "seen to stand: the cap counts it")
 	require.Equal(t, "shop/app", s.used[0].Binding)
 }
 
-// Each attempt has a permit of its own; the write that stands is reported as a move, and no other.
+// Each attempt has a permit of its own; the write that stands is reported as a migration, and no other.
 //
 // Rules: R4.5-11, R4.6-23.
 func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := outage(t, 10*time.Minute)
 	var refusals []time.Time
 	s.world.Fail = func(op, _ string) error {
 		if op == "evict" && len(refusals) < 2 {
@@ -140,7 +92,6 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 		}
 		return nil
 	}
-	s.world.SetReady("m1", false)
 	reasons := map[reason.Reason]bool{}
 	s.looks = append(s.looks, func() {
 		if item, queued := s.queued(); queued && item.State == queue.Blocked {
@@ -150,9 +101,7 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 	for at := addAfter; at < 4*time.Minute; at += 5 * time.Second {
 		s.at(at, s.lookSoon)
 	}
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Len(t, refusals, 2)
 	require.GreaterOrEqual(t, refusals[1].Sub(refusals[0]), s.settings.Terms.Recheck, "its back-off")
 	require.Equal(t, map[reason.Reason]bool{reason.Forbidden: true}, reasons)
@@ -162,14 +111,9 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 
 // Rules: R4.1-13, R4.7-29, R4.9-5.
 func TestAHumansTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	s.at(10*time.Minute, func() { s.world.DropTaint("m1", "maintenance") })
-	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
+	s, _ := withApp(t)
+	s.maintained(10 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	release := s.world.Log("release")[0]
 	require.GreaterOrEqual(t, release.At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.Detection,
 		"where the source is Ready, health must hold for longer than detection")
@@ -177,42 +121,30 @@ func TestAHumansTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
 
 // Rules: R4.15-2, R4.15-6.
 func TestObserveWritesNothingAndSaysWhatItWould(t *testing.T) {
-	s := newStory(t)
+	s, _ := outage(t, 5*time.Minute)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.bind("app", []string{"m1"}, "m1", "m2")
 	s.bind("stays", []string{"m1"}, "m1")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove", "stays": "WouldBlock"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "WouldMove", "stays": "WouldBlock"}, outcomes(s.play()))
 	require.Empty(t, s.world.Log(""))
 }
 
 // Rules: R4.4-10.
 func TestWhereThePacerDoesNotAnswerNothingIsEvicted(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s, _ := outage(t, 5*time.Minute)
 	s.pacer.refuse = errors.New("halted")
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(s.play()))
 	require.Empty(t, s.world.Log("evict"))
 }
 
 // Rules: R4.4-11.
 func TestKarmada4688And6357PauseStopsDispatchAndResumeGoesOn(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s, _ := outage(t, 10*time.Minute)
 	s.at(10*time.Second, func() { s.order(workflows.UpdatePause, "look first") })
 	s.at(5*time.Minute, func() {
 		require.Empty(t, s.world.Log("evict"))
 		s.order(workflows.UpdateResume, "looked")
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }
 
 // Rules: R4.9-32, R4.9-33, R4.9-37, R4.9-38, R4.9-41.
@@ -229,23 +161,19 @@ func TestTemporalWeb210And486ACancelledFailoverRestoresUntaintsAndLeavesARecord(
 		require.Equal(t, "jane", c.Stopped.Who)
 		s.world.SetReady("m1", true)
 	})
-	r := s.play()
-	require.Equal(t, phase.FailoverCancelled, r.Ended)
-	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "tolerates": "Abandoned"}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "tolerates": "Abandoned"}, outcomes(s.playTo(phase.FailoverCancelled)))
 }
 
 // Rules: R4.9-44.
 func TestTemporal8106OrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
 	s := newStory(t)
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Second)
 	var nobody, silent *answer
 	s.at(10*time.Second, func() {
 		nobody = s.orderAs(workflows.UpdatePause, workflows.Order{Reason: "x"})
 		silent = s.orderAs(workflows.UpdatePause, workflows.Order{Who: "x"})
 	})
-	s.at(20*time.Second, func() { s.world.SetReady("m1", true) })
-	s.play()
+	s.playTo(phase.FailoverFalseAlarm)
 	require.ErrorContains(t, nobody.err, `"who"`)
 	require.ErrorContains(t, silent.err, `"reason"`)
 }
@@ -254,31 +182,19 @@ func TestTemporal8106OrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
 func TestAnOrphanedHoldIsAdoptedAsTheFirstAct(t *testing.T) {
 	s := newStory(t)
 	key := s.bind("app", []string{"m2"}, "m1", "m2")
-	hold, replicas := true, int32(2)
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Tasks = []karmada.Task{{
-			FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer,
-			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
-		}}
-	})
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r), "placed before: it goes on")
-	require.Empty(t, s.world.Leftovers())
+	s.held(key)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()), "placed before: it goes on")
 }
 
 // Rules: R4.9-3.
 func TestAFailureThatComesBackWhileSettlingIsANewAttempt(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := failing(t)
 	s.world.HealthyAfter = 8 * time.Minute
-	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", false) })
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Len(t, r.Attempts, 2)
-	require.Empty(t, s.world.Leftovers())
 	total := 0
 	for _, attempt := range r.Attempts {
 		total += len(attempt.Results)
@@ -286,18 +202,7 @@ func TestAFailureThatComesBackWhileSettlingIsANewAttempt(t *testing.T) {
 	require.Equal(t, 1, total, "one binding, moved once: %+v", r.Attempts)
 }
 
-// Rules: R4.9-51.
-func TestTheDeletedClustersTaskIsTheLastThingToGo(t *testing.T) {
-	s := newStory(t)
-	unplaceable(s)
-	s.world.SetReady("m1", false)
-	s.at(3*time.Minute, func() { s.world.DeleteCluster("m1") })
-	r := s.play()
-	require.Equal(t, phase.FailoverGone, r.Ended)
-	require.Empty(t, s.world.Leftovers())
-}
-
-// Whoever deletes a Cluster object stops nothing that runs there: its Works go without the
+// Who deletes a Cluster object stops nothing that runs there: its Works go without the
 // member. What was moved away is owed, whether its hold stood or was released before.
 //
 // Rules: R4.9-51, R4.9-61.
@@ -322,15 +227,13 @@ func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
 				require.NotEmpty(t, s.world.Peek(held).Tasks)
 				deleted(s)
 			})
-			r := s.play()
-			require.Equal(t, phase.FailoverGone, r.Ended)
+			r := s.playTo(phase.FailoverGone)
 			require.NotEmpty(t, r.UID)
 			var owed []karmada.BindingKey
 			for _, d := range r.PendingPurges {
 				owed = append(owed, d.Key)
 			}
 			require.ElementsMatch(t, []karmada.BindingKey{released, held}, owed)
-			require.Empty(t, s.world.Leftovers())
 		})
 	}
 }
@@ -339,55 +242,41 @@ func TestClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t *testing.T) {
 func TestAVoidRecordOfAStopIsRemoved(t *testing.T) {
 	s := newStory(t)
 	s.world.RecordStop("m1", karmada.StoppedBy{Who: "jane", Why: "it was us", FailoverID: "of-a-run-that-was-terminated"})
-	r := s.play()
-	require.Equal(t, phase.FailoverFalseAlarm, r.Ended)
-	require.Empty(t, s.world.Leftovers())
+	s.playTo(phase.FailoverFalseAlarm)
 }
 
 // Rules: R4.9-39, R4.9-40.
 func TestAStoppedFailoverThatIsResumedRunsItsWindowsAgain(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s, _ := outage(t, 20*time.Minute)
 	s.at(10*time.Second, func() { s.order(workflows.UpdateCancel, "look first") })
 	s.at(5*time.Minute, func() {
 		require.Empty(t, s.world.Log("evict"))
 		s.order(workflows.UpdateResume, "looked")
 	})
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Len(t, r.Attempts, 2)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
 	require.False(t, s.world.Log("evict")[0].At.Before(storyBegins.Add(5*time.Minute+addAfter)), "the windows run again")
 }
 
-// A hold that outlived its migration outlives no deleted cluster: whoever is told of
+// A hold that outlived its migration outlives no deleted cluster: who is told of
 // it first finds it without an owner, also when it never saw the cluster.
 // Rules: R4.9-46, R4.9-51, R4.9-53.
 func TestAHoldWithoutAnOwnerGoesWithTheDeletedCluster(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := withApp(t)
 	leaveHold(s, key)
 	s.world.DeleteCluster("m1")
-	r := s.play()
-	require.Equal(t, phase.FailoverGone, r.Ended)
-	require.Empty(t, s.world.Leftovers())
+	s.playTo(phase.FailoverGone)
 }
 
 // Rules: R4.9-46, R4.9-51, R4.9-53.
 func TestAHoldWhoseMigrationWasTerminatedGoesWithTheDeletedCluster(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := failing(t)
 	terminated := endsFirst(s, func() { leaveHold(s, key) })
-	s.world.SetReady("m1", false)
 	s.at(2*time.Minute, func() { s.world.DeleteCluster("m1") })
-	r := s.play()
+	r := s.playTo(phase.FailoverGone)
 	require.True(t, *terminated)
-	require.Equal(t, phase.FailoverGone, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
 }
 
 // What was released before its migration was terminated neither targets the cluster nor
@@ -395,67 +284,451 @@ func TestAHoldWhoseMigrationWasTerminatedGoesWithTheDeletedCluster(t *testing.T)
 //
 // Rules: R4.9-52, R4.9-53.
 func TestWhatWasReleasedBeforeItsMigrationWasTerminatedHasAnOutcome(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s, key := outage(t, 10*time.Minute)
 	terminated := endsFirst(s, func() {
 		leaveHold(s, key)
 		s.world.Change(key, func(b *karmada.Binding) { b.Tasks = nil })
 	})
-	s.world.SetReady("m1", false)
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	r := s.play()
 	require.True(t, *terminated)
 	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeAbandoned}, outcomes(r))
 	require.Equal(t, reason.Unverified, r.Attempts[0].Results[0].Reason)
 }
 
-// endsFirst ends the first migration without a word; what stands then is what leave leaves.
+// endsFirst ends the first migration before its first act, without a report, as an operator's
+// termination does; leave says what it leaves behind.
 func endsFirst(s *story, leave func()) *bool {
 	terminated := false
-	end := func() bool {
-		first := !terminated
-		if first {
-			terminated = true
-			leave()
+	s.intercept(&around{run: func(ctx workflow.Context, execute func(workflow.Context) (any, error)) (any, error) {
+		if terminated || workflow.GetInfo(ctx).WorkflowType.Name != workflows.TypeBindingMigration {
+			return execute(ctx)
 		}
-		return first
-	}
-	s.intercept(&ender{end: end})
-	return &terminated
-}
-
-// ender ends migrations as a human would who should not have: before their first act.
-type ender struct {
-	interceptor.WorkerInterceptorBase
-	end func() bool
-}
-
-// InterceptWorkflow implements interceptor.WorkerInterceptor.
-func (i *ender) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
-	return &endedInbound{interceptor.WorkflowInboundInterceptorBase{Next: next}, i}
-}
-
-type endedInbound struct {
-	interceptor.WorkflowInboundInterceptorBase
-	by *ender
-}
-
-// ExecuteWorkflow implements interceptor.WorkflowInboundInterceptor.
-func (i *endedInbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
-	if workflow.GetInfo(ctx).WorkflowType.Name == workflows.TypeBindingMigration && i.by.end() {
+		terminated = true
+		leave()
 		return record.Result{}, nil
-	}
-	return i.Next.ExecuteWorkflow(ctx, in)
+	}})
+	return &terminated
 }
 
 // leaveHold moves a binding from m1 to m2 under a hold of a migration that does not run.
 func leaveHold(s *story, key karmada.BindingKey) {
+	s.held(key)
+	s.returns(key, "m2")
+}
+
+// The scheduler takes longer over the eviction than the cluster takes to come back: the
+// restore that waits for its answer still comes before the untaint.
+//
+// Rules: R4.9-6, R4.9-19, R4.9-28.
+func TestTheUntaintWaitsForARestoreThatWaitsForTheScheduler(t *testing.T) {
+	s := newStory(t)
+	unplaceable(s)
+	s.world.ScheduleAfter = 45 * time.Second
+	s.outage(addAfter + 4*time.Second)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
+	restored := s.world.Log("restore")
+	taints := s.world.Log("taint")
+	require.Len(t, restored, 1)
+	require.Len(t, taints, 2)
+	require.False(t, taints[1].At.Before(restored[0].At), "untainted at %s, restored at %s", taints[1].At, restored[0].At)
+}
+
+// A restore that an older attempt asked for has had its time then; the untaint of the next
+// attempt waits for it again.
+//
+// Rules: R4.9-6, R4.9-19, R4.9-28.
+func TestTheUntaintOfTheNextAttemptWaitsForAnOlderRestore(t *testing.T) {
+	s := newStory(t)
+	unplaceable(s)
+	s.world.ScheduleAfter = 8*time.Minute + 40*time.Second
+	s.world.SetReady("m1", false)
+	s.at(2*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(6*time.Minute, func() {
+		require.Empty(t, s.world.PeekCluster("m1").Added, "its time in the first attempt is up")
+		s.world.SetReady("m1", false)
+	})
+	s.at(9*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Len(t, r.Attempts, 2)
+	restored, taints := s.world.Log("restore"), s.world.Log("taint")
+	require.Len(t, restored, 1)
+	last := taints[len(taints)-1]
+	require.Equal(t, "+0 -2", last.Detail)
+	require.False(t, last.At.Before(restored[0].At), "untainted at %s, restored at %s", last.At, restored[0].At)
+}
+
+// A put-back that was refused wants attention, and goes on wanting it; that is no word
+// about the restore which the recovery asks for afterwards: the untaint waits for it.
+//
+// Rules: R4.9-6, R4.9-19, R4.9-28.
+func TestARefusedPutBackExcusesNoRestoreFromBeingWaitedFor(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.world.ScheduleAfter = 55 * time.Second
+	s.outage(addAfter + 4*time.Second)
+	s.refuses(addAfter+2*time.Second, key, "m1 is not Ready")
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
+	restored, taints := s.world.Log("restore"), s.world.Log("taint")
+	require.Len(t, restored, 1)
+	require.False(t, taints[len(taints)-1].At.Before(restored[0].At), "untainted at %s, restored at %s", taints[len(taints)-1].At, restored[0].At)
+}
+
+// Rules: R4.9-24, R4.9-25.
+func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	cordon := s.world.Lost
+	undone := false
+	s.world.Lost = func(op, binding string) bool {
+		if op == "restore" && !undone {
+			undone = true
+			s.at(100*time.Millisecond, func() { s.world.Change(key, func(b *karmada.Binding) { b.Clusters = nil }) })
+		}
+		return cordon(op, binding)
+	}
+	s.outage(5 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
+	require.Len(t, s.world.Log("hold"), 1, "the old copy is held again before anything else: %v", ops(s))
+	require.Len(t, s.world.Log("restore"), 2)
+	b := s.world.Peek(key)
+	target, _ := b.Target("m1")
+	require.NotNil(t, target)
+	require.EqualValues(t, 2, target.Replicas)
+}
+
+// The scheduler undoes a put-back, and with that the old copy is gone. What is placed
+// again goes on: it is not put back over and over for the sake of the recovery.
+//
+// Rules: R4.9-25, R4.9-29.
+func TestAPutBackThatTheSchedulerUndoesIsNotTriedForEver(t *testing.T) {
+	s, key := outage(t, 3*time.Minute)
+	s.world.HealthyAfter = 10 * time.Minute
+	s.world.Lost = func(op, _ string) bool {
+		if op == "restore" {
+			s.at(100*time.Millisecond, func() { s.returns(key, "m2") })
+		}
+		return false
+	}
+	s.refuses(5*time.Minute, key, "its old copy on m1 is gone")
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
+	require.Len(t, s.world.Log("restore"), 1, "%v", ops(s))
+}
+
+// Rules: R4.3-19, R4.9-52.
+func TestABindingThatLeftAndCameBackHasOneOutcome(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2", "m3")
+	s.tolerates(key, 300)
+	put := func(on string) func() {
+		return func() {
+			s.returns(key, on)
+		}
+	}
+	s.outage(20 * time.Minute)
+	s.at(2*time.Minute, put("m2"))
+	s.at(4*time.Minute, put("m1"))
+	r := s.play()
+	require.Len(t, r.Attempts[0].Results, 1)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Equal(t, 1, r.Attempts[0].Counts["Migrated"])
+	require.Zero(t, r.Attempts[0].Counts["MovedByOthers"])
+}
+
+// returns has the scheduler place app on these clusters.
+func (s *story) returns(key karmada.BindingKey, on ...string) {
 	s.world.Change(key, func(b *karmada.Binding) {
-		hold := true
-		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: b.Replicas}}
-		b.Tasks = []karmada.Task{{
-			FromCluster: "m1", PurgeMode: karmada.PurgeGracefully, Reason: karmada.TaskReason, Producer: karmada.Producer,
-			Message: workflows.BindingMigrationID("", "m1", key), SuppressDeletion: &hold,
+		b.Clusters = nil
+		for _, c := range on {
+			b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: c, Replicas: 2})
+		}
+	})
+}
+
+// Seen: what the scheduler had put back on a dead cluster stayed there for the rest of the
+// attempt, although nothing of it ran anywhere, and the report said where it was not.
+//
+// Rules: R4.2-7.
+func TestWhatTheSchedulerPutsBackOnADeadClusterAloneMovesOnceMore(t *testing.T) {
+	s := newStory(t)
+	key := s.bind("app", []string{"m1"}, "m1", "m2", "m3")
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() {
+		require.Len(t, s.world.Log("release"), 1)
+		s.returns(key, "m1", "m2")
+	})
+	s.at(7*time.Minute, func() {
+		item, queued := s.queued()
+		require.True(t, queued)
+		require.Equal(t, queue.Blocked, item.State, "it lives on m2")
+		require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
+		require.Equal(t, reason.SchedulerReturnsIt, s.status().Results[0].Reason)
+		s.world.SetReady("m2", false)
+		s.world.PutTaint("m2", corev1.Taint{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}) // as its own failover does
+		s.returns(key, "m1")
+	})
+	s.at(15*time.Minute, func() {
+		b := s.world.Peek(key)
+		require.Len(t, b.Clusters, 1)
+		require.Equal(t, "m3", b.Clusters[0].Name)
+		s.world.SetReady("m1", true)
+	})
+	s.play()
+	require.Len(t, s.world.Log("evict"), 2)
+	got := s.appResult()
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
+	require.Equal(t, []string{"m3"}, got.To)
+	require.NotEqual(t, reason.SchedulerReturnsIt, got.Reason)
+}
+
+// With nowhere to go it says so, and waits for room as any other; the report names no cluster
+// on which it does not run.
+//
+// Rules: R4.2-7.
+func TestWhatTheSchedulerPutsBackOnADeadClusterAndFitsNowhereIsLookedAtAgain(t *testing.T) {
+	s, key := failing(t)
+	s.at(5*time.Minute, func() {
+		s.world.SetReady("m2", false)
+		s.returns(key, "m1")
+	})
+	s.at(10*time.Minute, func() {
+		item, _ := s.queued()
+		require.Equal(t, reason.NoTarget, item.Reason)
+		require.False(t, item.Permanent)
+		require.Empty(t, s.status().Results[0].To)
+		require.Equal(t, reason.SchedulerReturnsIt, s.status().Results[0].Reason)
+		s.world.SetReady("m1", true)
+	})
+	got := s.playApp()
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome, "one outcome, and it stays")
+	require.Equal(t, reason.SchedulerReturnsIt, got.Reason)
+	require.Empty(t, got.To)
+}
+
+// A cluster that answers Karmada runs the copy: nothing is gained by another move.
+//
+// Rules: R4.2-7.
+func TestWhatTheSchedulerPutsBackOnAReadyClusterStays(t *testing.T) {
+	s, key := withApp(t)
+	s.maintain()
+	s.at(5*time.Minute, func() { s.returns(key, "m1") })
+	s.at(10*time.Minute, func() {
+		item, _ := s.queued()
+		require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
+		s.world.DropTaint("m1", maintenance)
+	})
+	s.play()
+	require.Len(t, s.world.Log("evict"), 1)
+}
+
+// hostBehindOlder is host with migrations of an earlier failover on the way.
+func hostBehindOlder(ctx workflow.Context, cluster string, older []workflows.BindingMigrationParams) (workflows.FailoverReport, error) {
+	for _, p := range older {
+		child := begin(ctx, workflows.BindingMigrationID("", cluster, p.State.Ref.Key), workflows.TypeBindingMigration, p)
+		if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+			return workflows.FailoverReport{}, err
+		}
+	}
+	return host(ctx, cluster)
+}
+
+// A failover was terminated while one of its migrations waited for the old copy to
+// go. Its end is no outcome of the failover that came after it.
+// Rules: R4.9-4, R4.9-53, R4.9-54.
+func TestTemporalUI325And1399AMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext(t *testing.T) {
+	s, key := withApp(t)
+	s.older = []workflows.BindingMigrationParams{{State: workflows.MigrationState{
+		Ref: activities.MoveRef{
+			Cluster: "m1", ClusterUID: "uid-m1", Key: key, UID: "uid-shop/app", Mode: rules.ModeEnforce,
+			Owner: s.migration(key), Written: storyBegins.Add(-time.Minute),
+		},
+		Parent: workflows.ClusterFailoverID("", "m1"), FailoverID: "terminated", Attempt: 1, Terms: s.settings.Terms,
+		Phase: phase.MigrationPurging, Began: storyBegins.Add(-time.Minute), Placed: true, Evicted: workflows.WriteStands,
+		OldWork: &karmada.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", UID: "old"},
+	}}}
+	s.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", Cluster: "m1", UID: "old", Deleting: true})
+	// m1 answers, and fails by another word: its old copies are still seen to go.
+	s.maintained(10 * time.Minute)
+	s.at(2*time.Minute, func() { s.world.DropWork("karmada-es-m1", "dies-slowly") })
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
+	require.Len(t, s.world.Log("evict"), 1, "it is moved by this failover: %v", ops(s))
+}
+
+// A migration was told to recover and had no answer of the scheduler; then the
+// cluster failed again. The order of the attempt before must not restore it.
+// Rules: R4.9-28.
+func TestARecoveryOfAnOlderAttemptRestoresNothingOntoAClusterThatFailsAgain(t *testing.T) {
+	s := newStory(t)
+	unplaceable(s)
+	s.world.ScheduleAfter = 20 * time.Minute
+	s.outage(2 * time.Minute)
+	s.at(6*time.Minute, func() {
+		require.Empty(t, s.world.PeekCluster("m1").Added, "the untaint does not wait for ever")
+		s.world.SetReady("m1", false)
+	})
+	s.at(40*time.Minute, func() {
+		require.Empty(t, s.world.Log("restore"))
+		s.world.SetReady("m1", true)
+	})
+	r := s.play()
+	require.Len(t, r.Attempts, 2)
+	require.Equal(t, phase.OutcomeRestored, r.Attempts[0].Results[0].Outcome, "its outcome is that of the attempt in which it began")
+	require.Len(t, s.world.Log("restore"), 1)
+}
+
+func TestAHumansOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
+	s, _ := outage(t, 5*time.Minute)
+	s.settings.Terms.Recheck, s.settings.Terms.ClusterPoll = 10*time.Minute, 10*time.Minute
+	ordered := false
+	s.world.Fail = func(op, _ string) error {
+		if op != "taint" || ordered {
+			return nil
+		}
+		ordered = true
+		s.order(workflows.UpdateCancel, "it was us")
+		return karmada.ErrInvalid
+	}
+	s.at(addAfter+3*time.Second, func() {
+		require.True(t, ordered)
+		require.NotNil(t, s.world.PeekCluster("m1").Stopped, "obeyed at once")
+	})
+	s.playTo(phase.FailoverCancelled)
+	require.Empty(t, s.world.Log("evict"))
+}
+
+// The taint stands, and before its answer has come the failure is over: nobody was listed
+// yet. Whom the taint moves is told of in the report all the same.
+//
+// Rules: R4.9-10, R4.9-37, R4.9-52.
+func TestWhomATaintMovesHasAnOutcomeThoughItWasOverBeforeTheList(t *testing.T) {
+	for name, c := range map[string]struct {
+		over func(*story)
+		why  reason.Reason
+		end  phase.Failover
+	}{
+		"it recovers":     {over: func(s *story) { s.world.SetReady("m1", true) }, why: reason.ClusterRecovered, end: phase.FailoverRecovered},
+		"a human cancels": {over: func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, why: reason.Cancelled, end: phase.FailoverCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := outage(t, 10*time.Minute)
+			stoic := s.bind("stoic", []string{"m1"}, "m1", "m2")
+			s.tolerant(stoic)
+			s.tainted = sync.OnceFunc(func() { c.over(s) })
+			r := s.playTo(c.end)
+			require.Empty(t, s.world.Log("evict"))
+			require.Equal(t, map[string]phase.Outcome{"app": "Abandoned"}, outcomes(r))
+			require.Equal(t, c.why, r.Attempts[0].Results[0].Reason)
+		})
+	}
+}
+
+// An attempt that is over hears of one of its bindings more than once: its migration was
+// ended from outside, adopted, and reports in the end.
+//
+// Rules: R4.9-52.
+func TestAnOlderAttemptKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T) {
+	s, key := failing(t)
+	s.world.HealthyAfter = 8 * time.Minute
+	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", false) })
+	uid := s.world.Peek(key).UID
+	for _, at := range []time.Duration{7 * time.Minute, 8 * time.Minute} {
+		s.at(at, func() {
+			result := &record.Result{Key: key, UID: uid, Outcome: phase.OutcomeAbandoned, Reason: reason.Unverified}
+			s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReport, workflows.MigrationReport{
+				FailoverID: "e", Attempt: 1, Key: key, UID: uid, Phase: phase.MigrationDone, Result: result,
+			})
+		})
+	}
+	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Greater(t, len(r.Attempts), 1)
+	require.Len(t, r.Attempts[0].Results, 1)
+	total := 0
+	for _, n := range r.Attempts[0].Counts {
+		total += n
+	}
+	require.Equal(t, 1, total)
+}
+
+// Rules: R4.9-33.
+func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatAttempt(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.outage(8 * time.Minute)
+	s.at(2*time.Minute, func() { s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, false)) })
+	s.at(2*time.Minute+time.Second, func() { s.world.DropTaint("m2", "cordon") })
+	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
+	require.Len(t, s.world.Log("evict"), 1, "the human's order stands for the attempt")
+}
+
+// Rules: R4.9-37.
+func TestACancelLeavesNoEvacuationTaintBesideAHumansTaint(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1")
+	s.maintained(4 * time.Minute)
+	s.at(2*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
+	s.playTo(phase.FailoverCancelled)
+}
+
+// Rules: R4.9-19.
+func TestALostAnswerStillWaitsForTheSchedulersBeforeTheRestore(t *testing.T) {
+	s, _ := outage(t, addAfter+20*time.Second)
+	s.world.ScheduleAfter = 2 * time.Minute
+	s.settings.Terms.RestoreWait = 10 * time.Minute
+	s.world.Lost = func(op, _ string) bool { return op == "evict" }
+	s.play()
+	evicted := s.world.Log("evict")[0].At
+	for _, w := range s.world.Log("restore") {
+		require.False(t, w.At.Before(evicted.Add(s.world.ScheduleAfter)), "its late patch would undo the restore")
+	}
+}
+
+// A rule that only keeps new work away may go on matching after the failure.
+//
+// Rules: R4.9-9.
+func TestATaintThatMovesNobodyOutlivesTheRecoveryAndOpensNoAttempt(t *testing.T) {
+	s, _ := outage(t, 5*time.Minute)
+	s.world.AddRule(rules.Rule{
+		Name:            "always",
+		MatchConditions: []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorNotIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionUnknown}}},
+		Taints:          []karmada.RuleTaint{{Key: "quiet", Effect: corev1.TaintEffectNoSchedule, AddOnMatch: time.Second, RemoveOnMismatch: time.Second}},
+	})
+	s.at(10*time.Minute, func() {
+		c := s.world.PeekCluster("m1")
+		require.Len(t, c.Added, 1, "only the taint that its rule still asks for stands")
+		s.world.ClearRules()
+	})
+	r := s.play()
+	require.Len(t, r.Attempts, 1)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+}
+
+// Rules: R4.3-21.
+func TestABindingThatIsMendedIsMovedInTheSameAttempt(t *testing.T) {
+	s, key := outage(t, 8*time.Minute)
+	s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.replicas: not a number" })
+	s.at(2*time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "" }) })
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
+}
+
+// One that tolerates a soft taint for some time is moved by a hard one that comes meanwhile.
+//
+// Rules: R4.3-14.
+func TestABindingThatBearsASoftTaintIsMovedByAHardOne(t *testing.T) {
+	s, key := withApp(t)
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.HasClusterFailover = true
+		b.Placement.ClusterTolerations = []corev1.Toleration{{
+			Key: taintKey, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
 		}}
 	})
+	s.world.PutTaint("m1", corev1.Taint{Key: "soft", Effect: karmada.EffectPreferNoExecute})
+	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
+	s.at(2*time.Minute, func() { s.world.PutTaint("m1", corev1.Taint{Key: "hard", Effect: corev1.TaintEffectNoExecute}) })
+	s.at(8*time.Minute, func() {
+		for _, k := range []string{"hard", "soft", taintKey} {
+			s.world.DropTaint("m1", k)
+		}
+	})
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }

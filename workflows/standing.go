@@ -10,7 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
-// StandingOrders are what humans ordered about bindings, a namespace or all, and what
+// StandingOrders are what operators ordered about bindings, a namespace or all, and what
 // holds until the failover closes: over attempts and continue-as-new. Of one scope each
 // list has one entry at most.
 type StandingOrders struct {
@@ -91,7 +91,7 @@ func (s *StandingOrders) Prioritise(p Priority) {
 	s.Priorities = append(without(s.Priorities, p.Scope), p)
 }
 
-// Forget drops the snoozes that are over, and tells whether there were any.
+// Forget drops the snoozes that are over, and reports whether there were any.
 func (s *StandingOrders) Forget(now time.Time) bool {
 	had := len(s.Snoozes)
 	s.Snoozes = slices.DeleteFunc(s.Snoozes, func(z Snooze) bool { return !z.Until.After(now) })

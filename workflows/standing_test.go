@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	sdk "go.temporal.io/api/sdk/v1"
@@ -77,7 +78,7 @@ func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing
 	s := newStory(t)
 	extended := s.in("shop", "app", 2*time.Minute)
 	s.in("shop", "other", 2*time.Minute)
-	s.world.SetReady("m1", false)
+	s.outage(20 * time.Minute)
 	var said *answer
 	s.at(2*time.Minute, func() { said = s.ordered(workflows.UpdateSnooze, snooze(queue.ScopeOf(extended), "10m")) })
 	s.at(3*time.Minute, func() {
@@ -88,9 +89,7 @@ func TestKubernetes102993ATolerationIsExtendedInTheMiddleOfAnIncident(t *testing
 		require.Equal(t, "jane", st.SnoozedBy(extended).Who)
 		require.Contains(t, s.page(), "snoozed | shop/app")
 	})
-	s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated"}, outcomes(r))
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "other": "Migrated"}, outcomes(s.play()))
 	moved := s.movedAt()
 	require.GreaterOrEqual(t, moved["shop/app"], 12*time.Minute)
 	require.Less(t, moved["shop/other"], 12*time.Minute, "nobody else waits for it")
@@ -131,11 +130,10 @@ func TestASnoozeOfANamespaceOrOfAllHoldsWhoComesLaterToo(t *testing.T) {
 			s.in("shop", "patient", 30*time.Minute)
 			s.in("bank", "due", time.Minute)
 			s.at(70*time.Second, func() { s.in("shop", "late", 0) })
-			s.world.SetReady("m1", false)
+			s.outage(40 * time.Minute)
 			s.at(30*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(c.scope, "15m")) })
 			// A shorter one does not take the longer one's place.
 			s.at(40*time.Second, func() { s.ordered(workflows.UpdateSnooze, snooze(c.scope, "5m")) })
-			s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 			moved := s.movedAt()
 			const ends = 30*time.Second + 15*time.Minute
@@ -171,7 +169,7 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	s, moving := slowHealth(t)
 	waits := s.in("shop", "waits", time.Hour)
 	formerChild := queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "formerChild"})
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	nobody := snooze(queue.Scope{All: true}, "5m")
 	nobody.Who = ""
 	refusals := map[string]*answer{}
@@ -204,8 +202,7 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	s.at(5*time.Minute, func() {
 		refusals["nothing is dispatched any more"] = s.tellFailover(workflows.UpdateSnooze, snooze(queue.Scope{All: true}, "5m"))
 	})
-	s.at(6*time.Minute, func() { s.world.SetReady("m1", true) })
-	s.play()
+	s.playTo(phase.FailoverCancelled)
 	for why, a := range refusals {
 		require.ErrorContains(t, a.err, why, "%s: %v", why, a.value)
 	}
@@ -220,7 +217,7 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 			s := newStory(t)
 			key := s.in("shop", "app", time.Minute)
 			s.in("bank", "app", time.Minute)
-			s.world.SetReady("m1", false)
+			s.outage(20 * time.Minute)
 			var resumed *answer
 			s.at(90*time.Second, func() { s.ordered(workflows.UpdatePause, by(scope)) })
 			s.at(8*time.Minute, func() {
@@ -235,7 +232,6 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 				resumed = s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{})})
 			})
 			s.at(12*time.Minute, func() { s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(scope)}) })
-			s.at(20*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 			moved := s.movedAt()
 			require.Less(t, moved["bank/app"], 8*time.Minute, "it is not paused")
@@ -251,16 +247,13 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 func TestNothingIsTakenOutAgainOfABindingThatIsPaused(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
-	s.world.SetReady("m1", false)
+	s.outage(12 * time.Minute)
 	s.at(3*time.Minute, func() { s.ordered(workflows.UpdatePause, by(queue.ScopeOf(key))) })
-	s.at(4*time.Minute, func() {
-		s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
-	})
+	s.at(4*time.Minute, func() { s.returns(key, "m1") })
 	s.at(8*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 1, "%v", ops(s))
 		s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))})
 	})
-	s.at(12*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	again := s.world.Log("evict")
 	require.Len(t, again, 2, "%v", ops(s))
@@ -275,14 +268,13 @@ func TestAPriorityByHandGoesBeforeThatOfTheBinding(t *testing.T) {
 		s.world.Change(key, func(b *karmada.Binding) { b.Priority = 10 })
 	}
 	s.in("bank", "z", time.Minute)
-	s.world.SetReady("m1", false)
+	s.outage(10 * time.Minute)
 	s.at(90*time.Second, func() {
 		s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{Namespace: "bank"}, 50))
 		s.ordered(workflows.UpdatePrioritise, priority(queue.Scope{All: true}, 20))
 		s.ordered(workflows.UpdatePrioritise, priority(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "c"}), 40))
 		s.ordered(workflows.UpdatePrioritise, priority(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "a"}), 0))
 	})
-	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.play()
 	var order []string
 	for _, w := range s.world.Log("evict") {
@@ -306,14 +298,213 @@ func TestThePauseSignalIsThereForWhenUpdatesFail(t *testing.T) {
 			s := newStory(t)
 			s.in("shop", "app", time.Minute)
 			s.in("bank", "app", time.Minute)
-			s.world.SetReady("m1", false)
+			s.outage(10 * time.Minute)
 			s.at(70*time.Second, func() {
 				s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalPause, c.signal)
 			})
-			s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
 			s.play()
 			require.NotContains(t, s.movedAt(), "shop/app")
 			require.Equal(t, !c.bank, len(s.movedAt()) == 1)
 		})
 	}
+}
+
+// Of one scope each list has one entry: the newest pause and priority, the longer snooze.
+// Rules: R4.4-12.
+func TestStandingOrders_OfOneScope_HaveOneEntry(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	of := func(scope queue.Scope, who string) workflows.ScopedOrder {
+		return workflows.ScopedOrder{Scope: scope, Order: workflows.Order{Who: who, Reason: "a drill"}}
+	}
+	shop, cart := queue.Scope{Namespace: "shop"}, queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "cart"})
+	var s workflows.StandingOrders
+
+	s.Pause(workflows.ScopedPause{ScopedOrder: of(shop, "jane")})
+	s.Pause(workflows.ScopedPause{ScopedOrder: of(cart, "jane")})
+	s.Pause(workflows.ScopedPause{ScopedOrder: of(shop, "joe")})
+	require.Equal(t, []workflows.ScopedPause{{ScopedOrder: of(cart, "jane")}, {ScopedOrder: of(shop, "joe")}}, s.Pauses)
+	s.Resume(shop)
+	require.Equal(t, []workflows.ScopedPause{{ScopedOrder: of(cart, "jane")}}, s.Pauses)
+
+	s.Prioritise(workflows.Priority{ScopedOrder: of(shop, "jane"), Priority: 1})
+	s.Prioritise(workflows.Priority{ScopedOrder: of(shop, "joe"), Priority: 2})
+	require.Equal(t, []workflows.Priority{{ScopedOrder: of(shop, "joe"), Priority: 2}}, s.Priorities)
+
+	s.Snooze(workflows.Snooze{ScopedOrder: of(shop, "jane"), Until: now.Add(2 * time.Hour)})
+	s.Snooze(workflows.Snooze{ScopedOrder: of(shop, "joe"), Until: now.Add(time.Hour)})
+	s.Snooze(workflows.Snooze{ScopedOrder: of(cart, "joe"), Until: now.Add(time.Hour)})
+	require.Len(t, s.Snoozes, 2)
+	require.Equal(t, "jane", s.Snoozes[0].Who, "the longer stands")
+	require.False(t, s.Forget(now))
+	require.True(t, s.Forget(now.Add(time.Hour)))
+	require.Equal(t, []workflows.Snooze{{ScopedOrder: of(shop, "jane"), Until: now.Add(2 * time.Hour)}}, s.Snoozes)
+}
+
+// asked is a story in which an operator is asked about everything in namespace shop.
+func asked(t *testing.T) *story {
+	t.Helper()
+	s := newStory(t)
+	s.settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
+	s.world.SetReady("m1", false)
+	return s
+}
+
+// Rules: R4.6-21, R4.6-22, R4.6-30.
+func TestWhatAwaitsApprovalStaysUntilSomebodyApproves(t *testing.T) {
+	s := asked(t)
+	for _, name := range []string{"a", "b", "c"} {
+		s.in("shop", name, 0)
+	}
+	s.in("bank", "free", 0)
+	var one, rest *answer
+	s.at(5*time.Minute, func() {
+		st := s.status()
+		for _, name := range []string{"a", "b", "c"} {
+			i := queued(st, karmada.BindingKey{Namespace: "shop", Name: name})
+			require.Equal(t, reason.AwaitingApproval, i.Reason)
+			require.Equal(t, "its namespace asks", i.Message)
+		}
+		require.Equal(t, map[reason.Reason]int{reason.AwaitingApproval: 3}, st.BlockedBy)
+		require.False(t, st.BlockedSince.IsZero())
+		require.True(t, st.BlockedSince.Before(st.Now), "they were due before now")
+		require.Equal(t, phase.FailoverEvacuated, st.Phase, "nothing left to do but wait")
+		require.Contains(t, s.page(), "3 moves await approval")
+		require.Contains(t, s.page(), "lifeboat approve m1")
+		one = s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "b"})))
+	})
+	s.at(10*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), 2)
+		s.in("shop", "later", 0)
+	})
+	s.at(12*time.Minute, func() { rest = s.ordered(workflows.UpdateApprove, by(queue.Scope{Namespace: "shop"})) })
+	s.at(13*time.Minute, func() { s.in("shop", "latest", 0) })
+	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	moved := s.movedAt()
+	require.Less(t, moved["bank/free"], 5*time.Minute, "what nobody asks about is automatic")
+	require.GreaterOrEqual(t, moved["shop/b"], 5*time.Minute)
+	for _, name := range []string{"shop/a", "shop/c", "shop/later"} {
+		require.GreaterOrEqual(t, moved[name], 12*time.Minute)
+	}
+	require.NotContains(t, moved, "shop/latest", "who comes later is asked about anew")
+	require.Equal(t, phase.OutcomeAbandoned, outcomes(r)["latest"], "without an answer it stays put")
+	require.Contains(t, one.value, "1 bindings, 1 of them waited for it")
+	require.Contains(t, rest.value, "3 bindings, 3 of them waited for it")
+}
+
+// Rules: R4.6-22.
+func TestAnApprovalOfOneAttemptIsNoneInTheNext(t *testing.T) {
+	s := asked(t)
+	key := s.in("shop", "app", 0)
+	s.settings.Terms.PendingPurgeWait = time.Hour
+	s.in("bank", "gone", 0)
+	s.world.HealthyAfter = 4 * time.Minute
+	s.at(90*time.Second, func() {
+		s.ordered(workflows.UpdateSnooze, snooze(queue.ScopeOf(key), "5m")) // approved, and not to move yet
+		s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(2*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(4*time.Minute, func() { s.world.SetReady("m1", false) })
+	s.at(20*time.Minute, func() {
+		st := s.status()
+		require.Equal(t, 2, st.Attempt)
+		require.Equal(t, reason.AwaitingApproval, queued(st, key).Reason)
+	})
+	s.at(21*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.NotContains(t, s.movedAt(), key.String())
+}
+
+// Rules: R4.6-31.
+func TestAQuestionThatNobodyAnswersExpiresIntoStayingPut(t *testing.T) {
+	s := asked(t)
+	key := s.in("shop", "app", 0)
+	s.settings.Terms.AskFor = 10 * time.Minute
+	s.at(10*time.Minute, func() { require.Equal(t, reason.AwaitingApproval, queued(s.status(), key).Reason) })
+	s.at(15*time.Minute, func() {
+		i := queued(s.status(), key)
+		require.Equal(t, reason.ApprovalExpired, i.Reason)
+		require.Contains(t, i.Message, "it was not approved within 10m0s")
+		s.acts.Settings.Approval = queue.ApprovalRules{} // the rules go; it stays all the same
+		s.world.AddCluster("new")
+	})
+	s.at(25*time.Minute, func() {
+		require.Empty(t, s.world.Log("evict"))
+		require.Equal(t, reason.ApprovalExpired, queued(s.status(), key).Reason)
+		s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.play()
+	require.GreaterOrEqual(t, s.movedAt()["shop/app"], 25*time.Minute, "a late yes is a yes")
+}
+
+// What has moved and settled is not counted any more: the last ones must not slip
+// through for that.
+// Rules: R4.6-32.
+func TestAShareOfReplicasThatWasTooLargeAsksForTheRestOfTheAttempt(t *testing.T) {
+	s := newStory(t)
+	s.outage(40 * time.Minute)
+	share := 50.0
+	s.settings.Approval = queue.ApprovalRules{ReplicasAbove: &share}
+	for _, name := range []string{"a", "b", "c"} {
+		s.in("shop", name, 0)
+	}
+	key := s.in("shop", "elsewhere", 0)
+	s.returns(key, "m2")
+	s.at(3*time.Minute, func() {
+		for _, name := range []string{"a", "b"} {
+			s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: name})))
+		}
+	})
+	s.at(30*time.Minute, func() {
+		require.Len(t, s.world.Log("release"), 2, "two have moved and settled: a quarter of the replicas is left")
+		i := queued(s.status(), karmada.BindingKey{Namespace: "shop", Name: "c"})
+		require.Equal(t, reason.AwaitingApproval, i.Reason)
+		require.Contains(t, i.Message, "were to move in this attempt")
+	})
+	s.play()
+	require.Len(t, s.world.Log("evict"), 2)
+}
+
+// Rules: R4.6-22.
+func TestApprovalsThatMakeNoSenseAreRefused(t *testing.T) {
+	s := asked(t)
+	key := s.in("shop", "app", 0)
+	moved := s.in("bank", "moved", 0)
+	s.world.HealthyAfter = 20 * time.Minute
+	refusals := map[string]*answer{}
+	say := func(why string, o workflows.ScopedOrder) { refusals[why] = s.tellFailover(workflows.UpdateApprove, o) }
+	anonymous := by(queue.Scope{Namespace: "shop"})
+	anonymous.Reason = ""
+	s.at(30*time.Second, func() { say("nothing is listed yet", by(queue.Scope{All: true})) })
+	s.at(3*time.Minute, func() {
+		say("name its object", by(queue.Scope{}))
+		say(`"reason"`, anonymous)
+		say("its move has begun", by(queue.ScopeOf(moved)))
+		say("nothing to approve", by(queue.Scope{Namespace: "nobody"}))
+		s.ordered(workflows.UpdatePause, by(queue.ScopeOf(key)))
+		s.ordered(workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(4*time.Minute, func() { say("not approved already", by(queue.ScopeOf(key))) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(8*time.Minute, func() { say("nothing is dispatched any more", by(queue.Scope{All: true})) })
+	s.play()
+	for why, a := range refusals {
+		require.ErrorContains(t, a.err, why, "%s: %v", why, a.value)
+	}
+	require.NotContains(t, s.movedAt(), "shop/app", "approved, and paused all the same")
+}
+
+// Rules: R4.6-21, R4.15-5.
+func TestARehearsalTellsWhatWouldAwaitApproval(t *testing.T) {
+	s := asked(t)
+	s.settings.Terms.Mode = rules.ModeObserve
+	s.in("shop", "app", 0)
+	var said *answer
+	s.at(3*time.Minute, func() { said = s.tellFailover(workflows.UpdateApprove, by(queue.Scope{All: true})) })
+	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	got := s.playApp()
+	require.Equal(t, phase.OutcomeWouldBlock, got.Outcome)
+	require.Equal(t, reason.AwaitingApproval, got.Reason)
+	require.ErrorContains(t, said.err, "this failover observes")
 }

@@ -181,13 +181,7 @@ func newStory(t *testing.T) *story {
 	for i := range 6 {
 		s.world.AddCluster(fmt.Sprintf("m%d", i+1))
 	}
-	s.world.AddRule(rules.Rule{
-		Name: "not-ready",
-		MatchConditions: []rules.MatchCondition{{
-			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
-		}},
-		Taints: []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
-	})
+	s.world.AddRule(notReady())
 	return s
 }
 
@@ -208,6 +202,85 @@ func (s *story) bind(name string, on []string, may ...string) karmada.BindingKey
 	}
 	s.world.AddBinding(b)
 	return key
+}
+
+// bindAll binds several names alike.
+func (s *story) bindAll(names []string, may ...string) {
+	for _, name := range names {
+		s.bind(name, []string{"m1"}, may...)
+	}
+}
+
+// task is a binding's task for m1, nil for none.
+func (s *story) task(key karmada.BindingKey) *karmada.Task {
+	b := s.world.Peek(key)
+	task, _ := b.TaskFor("m1")
+	return task
+}
+
+// withApp is a story of app, which is on m1 and may go to m2.
+func withApp(t *testing.T) (*story, karmada.BindingKey) {
+	t.Helper()
+	s := newStory(t)
+	return s, s.bind("app", []string{"m1"}, "m1", "m2")
+}
+
+// failing is withApp while m1 is not Ready.
+func failing(t *testing.T) (*story, karmada.BindingKey) {
+	t.Helper()
+	s, key := withApp(t)
+	s.world.SetReady("m1", false)
+	return s, key
+}
+
+// outage is failing until m1 is back.
+func outage(t *testing.T, back time.Duration) (*story, karmada.BindingKey) {
+	t.Helper()
+	s, key := withApp(t)
+	s.outage(back)
+	return s, key
+}
+
+// outage has m1 not Ready until it is back.
+func (s *story) outage(back time.Duration) {
+	s.world.SetReady("m1", false)
+	s.at(back, func() { s.world.SetReady("m1", true) })
+}
+
+// fails has every write of a kind fail.
+func (s *story) fails(operation string, err error) {
+	s.world.Fail = func(op, _ string) error {
+		if op == operation {
+			return err
+		}
+		return nil
+	}
+}
+
+// held gives a binding one hold task for m1, as a migration leaves it that was terminated.
+func (s *story) held(key karmada.BindingKey, changes ...func(*karmada.Task)) {
+	hold, replicas := true, int32(2)
+	task := karmada.Task{
+		FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer, PurgeMode: karmada.PurgeGracefully,
+		Message: s.migration(key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
+	}
+	for _, change := range changes {
+		change(&task)
+	}
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks = []karmada.Task{task} })
+}
+
+// whileFalse is a rule that taints a cluster while one of its conditions is False.
+func whileFalse(name, condition string, taint karmada.RuleTaint) rules.Rule {
+	return rules.Rule{
+		Name: name, Taints: []karmada.RuleTaint{taint},
+		MatchConditions: []rules.MatchCondition{{ConditionType: condition, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
+	}
+}
+
+// notReady is the rule of every story.
+func notReady() rules.Rule {
+	return whileFalse("not-ready", "Ready", karmada.RuleTaint{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor})
 }
 
 // at runs do at a moment of the story.
@@ -238,19 +311,23 @@ func (a *answer) Complete(v any, err error) { a.value, a.err, a.done = v, err, t
 
 // host starts pacer and failover and waits for the failover's end.
 func host(ctx workflow.Context, cluster string) (workflows.FailoverReport, error) {
-	start := func(id, kind string, args any) workflow.ChildWorkflowFuture {
-		c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-			WorkflowID: id, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
-		})
-		return workflow.ExecuteChildWorkflow(c, kind, args)
-	}
-	pacer := start(workflows.FleetPacerID(""), workflows.TypeFleetPacer, workflows.FleetPacerParams{})
+	pacer := begin(ctx, workflows.FleetPacerID(""), workflows.TypeFleetPacer, workflows.FleetPacerParams{})
 	if err := pacer.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		return workflows.FailoverReport{}, err
 	}
 	var r workflows.FailoverReport
-	err := start(workflows.ClusterFailoverID("", cluster), workflows.TypeClusterFailover, workflows.ClusterFailoverParams{Cluster: cluster}).Get(ctx, &r)
+	err := failover(ctx, cluster).Get(ctx, &r)
 	return r, err
+}
+
+// begin starts a child that outlives its parent, as the controller starts workflows.
+func begin(ctx workflow.Context, id, kind string, args any) workflow.ChildWorkflowFuture {
+	c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON})
+	return workflow.ExecuteChildWorkflow(c, kind, args)
+}
+
+func failover(ctx workflow.Context, cluster string) workflow.ChildWorkflowFuture {
+	return begin(ctx, workflows.ClusterFailoverID("", cluster), workflows.TypeClusterFailover, workflows.ClusterFailoverParams{Cluster: cluster})
 }
 
 // lookSoon takes the story's looks, though not under the world's own lock.
@@ -286,8 +363,23 @@ func (s *story) slowActivities() {
 	}
 }
 
-// play runs the story of m1's failover to its end.
+// play runs the story of m1's failover until it has recovered.
 func (s *story) play() workflows.FailoverReport {
+	s.t.Helper()
+	return s.playTo(phase.FailoverRecovered)
+}
+
+// playTo runs the story of m1's failover to its end, at which nothing of Lifeboat's is left.
+func (s *story) playTo(end phase.Failover) workflows.FailoverReport {
+	s.t.Helper()
+	s.run()
+	require.Equal(s.t, end, s.report.Ended)
+	require.Empty(s.t, s.world.Leftovers())
+	return s.report
+}
+
+// run runs the story to its end.
+func (s *story) run() {
 	s.t.Helper()
 	const cluster = "m1"
 	reader := activities.Reader(s.world)
@@ -339,7 +431,6 @@ func (s *story) play() workflows.FailoverReport {
 		require.True(s.t, a.done)
 		require.NoError(s.t, a.err)
 	}
-	return s.report
 }
 
 // outcomes are the outcomes of the last attempt by binding name.
@@ -358,29 +449,21 @@ func TestAFailedClusterIsEvacuatedAndRecovers(t *testing.T) {
 		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
 	}
 	stays := s.bind("stays", []string{"m1"}, "m1")
-	s.world.SetReady("m1", false)
-	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.outage(5 * time.Minute)
 	r := s.play()
 
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
 	require.Equal(t, map[string]phase.Outcome{
 		"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated", "app4": "Migrated", "stays": "Abandoned",
 	}, outcomes(r))
-	require.Empty(t, s.world.Leftovers())
 	b := s.world.Peek(stays)
 	_, at := b.Target("m1")
 	require.GreaterOrEqual(t, at, 0, "a binding with nowhere to go is never touched")
 
+	s.evictedApart(5, 2*time.Second) // never above 0.5 a second
 	evictions := s.world.Log("evict")
-	require.Len(t, evictions, 5)
 	taints := s.world.Log("taint")
 	require.False(t, taints[0].At.Before(r.Began.Add(addAfter)), "never tainted before the window has run out")
-	for i, w := range evictions {
-		require.False(t, w.At.Before(taints[0].At), "the evacuation taint stands before the first eviction")
-		if i > 0 {
-			require.GreaterOrEqual(t, w.At.Sub(evictions[i-1].At), 2*time.Second, "never above 0.5 a second")
-		}
-	}
+	require.False(t, evictions[0].At.Before(taints[0].At), "the evacuation taint stands before the first eviction")
 	for _, w := range s.world.Log("release") {
 		require.GreaterOrEqual(t, w.At.Sub(evictions[0].At), s.settings.Terms.MinHealthy)
 	}
@@ -389,35 +472,24 @@ func TestAFailedClusterIsEvacuatedAndRecovers(t *testing.T) {
 // A pacer that finds something of Lifeboat's at its first start has lost its state and
 // halts. What this very failover writes must not be what it finds.
 func TestNothingIsWrittenBeforeThePacerHasSpoken(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
+	s, _ := withApp(t)
 	s.recalls = time.Minute
-	s.world.PutTaint("m1", corev1.Taint{Key: "example.com/maintenance", Effect: corev1.TaintEffectNoExecute})
-	s.at(5*time.Minute, func() { s.world.DropTaint("m1", "example.com/maintenance") })
-	r := s.play()
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+	s.maintained(5 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.False(t, s.world.Log("taint")[0].At.Before(storyBegins.Add(s.recalls)))
 }
 
 // Rules: R4.1-40.
 func TestABlipIsAFalseAlarmAndWritesNothing(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	s.at(addAfter-5*time.Second, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, phase.FailoverFalseAlarm, r.Ended)
+	s, _ := outage(t, addAfter-5*time.Second)
+	s.playTo(phase.FailoverFalseAlarm)
 	require.Empty(t, s.world.Log(""))
 }
 
 // Rules: R4.1-18.
 func TestKarmada3500AMismatchBetweenTwoLooksRestartsTheWindow(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s, _ := outage(t, 3*time.Minute)
 	s.at(50*time.Second, func() { s.world.SetReady("m1", true); s.world.SetReady("m1", false) })
-	s.at(3*time.Minute, func() { s.world.SetReady("m1", true) })
-	r := s.play()
-	require.Equal(t, phase.FailoverRecovered, r.Ended)
+	s.play()
 	require.False(t, s.world.Log("taint")[0].At.Before(storyBegins.Add(50*time.Second+addAfter)))
 }

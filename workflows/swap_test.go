@@ -9,7 +9,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -30,10 +29,7 @@ func hostChained(ctx workflow.Context, second time.Duration) (chained, error) {
 	if err := workflow.Sleep(ctx, second); err != nil {
 		return out, err
 	}
-	c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: workflows.ClusterFailoverID("", "m2"), ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
-	})
-	if err := workflow.ExecuteChildWorkflow(c, workflows.TypeClusterFailover, workflows.ClusterFailoverParams{Cluster: "m2"}).Get(c, &out.Second); err != nil {
+	if err := failover(ctx, "m2").Get(ctx, &out.Second); err != nil {
 		return out, err
 	}
 	return out, first.Get(ctx, nil)
@@ -50,16 +46,13 @@ func hostAgain(ctx workflow.Context, from time.Duration) (chained, error) {
 	if err := workflow.Sleep(ctx, from-workflow.Now(ctx).Sub(began)); err != nil {
 		return out, err
 	}
-	c := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: workflows.ClusterFailoverID("", "m1"), ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
-	})
-	return out, workflow.ExecuteChildWorkflow(c, workflows.TypeClusterFailover, workflows.ClusterFailoverParams{Cluster: "m1"}).Get(c, &out.Second)
+	return out, failover(ctx, "m1").Get(ctx, &out.Second)
 }
 
 // playBoth plays a chained failure, or two failovers of one cluster, to the end.
 func (s *story) playBoth() (first, second workflows.FailoverReport) {
 	s.t.Helper()
-	s.play()
+	s.run()
 	var both chained
 	require.NoError(s.t, s.env.GetWorkflowResult(&both))
 	return both.First, both.Second
@@ -74,10 +67,9 @@ func chain(t *testing.T, back time.Duration) (*story, karmada.BindingKey) {
 	key := s.bind("app", []string{"m1"}, "m1", "m2", "m3")
 	s.second = 6 * time.Minute
 	// Whether a workflow runs is the environment's to say, and it does not.
-	s.world.SetRunning(workflows.BindingMigrationID("", "m1", key), true)
+	s.world.SetRunning(s.migration(key), true)
 	s.world.SetRunning(workflows.BindingMigrationID("", "m2", key), true)
-	s.world.SetReady("m1", false)
-	s.at(back, func() { s.world.SetReady("m1", true) })
+	s.outage(back)
 	s.at(s.second-time.Second, func() {
 		require.Equal(t, "m2", s.world.Peek(key).Clusters[0].Name)
 		require.Len(t, s.world.Peek(key).Tasks, 1)
@@ -127,10 +119,10 @@ func TestAFailingTargetMovesOnWhereTheSourceCannotTakeOver(t *testing.T) {
 			})
 		},
 		"nobody knows which Work was held": func(s *story, key karmada.BindingKey) {
-			s.at(5*time.Minute, func() { s.world.ForgetWork(workflows.BindingMigrationID("", "m1", key)) })
+			s.at(5*time.Minute, func() { s.world.ForgetWork(s.migration(key)) })
 		},
 		"the workflow that holds it does not run": func(s *story, key karmada.BindingKey) {
-			s.at(5*time.Minute, func() { s.world.SetRunning(workflows.BindingMigrationID("", "m1", key), false) })
+			s.at(5*time.Minute, func() { s.world.SetRunning(s.migration(key), false) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

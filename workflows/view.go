@@ -19,7 +19,7 @@ import (
 // PageLines bounds the lines of each table before the page cuts them further.
 const PageLines = 50
 
-// PageStates are those of the queue that a page shows, who comes next first.
+// PageStates are those of the queue that a page shows, the next ones first.
 var PageStates = []queue.State{queue.Ready, queue.Hold, queue.Due, queue.Tolerating, queue.Paused, queue.Blocked}
 
 // View is the failover as its page and the verbs show it.
@@ -40,7 +40,7 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 	for _, t := range s.Cluster.Foreign {
 		v.Foreign = append(v.Foreign, t.Key+":"+string(t.Effect))
 	}
-	if t := s.TakenAway; t != nil && !t.Twice { // a pause tells of the second time
+	if t := s.TakenAway; t != nil && !t.Twice { // a pause shows the second time
 		v.TakenAway, v.PutBack = &t.AddedTaint, t.At
 	}
 	for _, f := range s.Frozen {
@@ -59,7 +59,7 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 	return v
 }
 
-// viewQueue shows who comes next, and who is blocked and why.
+// viewQueue shows which bindings are next, and which are blocked and why.
 func (s *FailoverStatus) viewQueue(v *view.Failover) {
 	items := slices.Clone(s.Items)
 	waiting := s.Queue
@@ -155,4 +155,55 @@ func (s *MigrationState) View(now time.Time) view.Migration {
 		v.OldWork = s.OldWork.Namespace + "/" + s.OldWork.Name
 	}
 	return v
+}
+
+// statusItems bounds the queued bindings in the answer to a query, which must fit into 2 MB.
+const statusItems = 2000
+
+// Status is the answer to a query: of a long queue only a part.
+func (s *FailoverState) Status(instance, cluster string, now time.Time) FailoverStatus {
+	out := s.snapshot(now, slices.Clone(s.Queue.MostTelling(statusItems)))
+	out.Instance, out.Name = instance, cluster
+	return out
+}
+
+// Shown is what the page shows: the first of the queue in each state. Of a long queue, Status has
+// others, too.
+func (s *FailoverState) Shown(instance, cluster string, now time.Time) *FailoverStatus {
+	var first []queue.Item
+	for _, state := range PageStates {
+		for _, at := range s.Queue.First(now, state, PageLines) {
+			first = append(first, s.Items[at])
+		}
+	}
+	out := s.snapshot(now, first)
+	out.Instance, out.Name = instance, cluster
+	return &out
+}
+
+// snapshot is the state with some of the queue in full: a copy, in which what tolerates says when it is due.
+func (s *FailoverState) snapshot(now time.Time, shown []queue.Item) FailoverStatus {
+	out := FailoverStatus{Now: now, FailoverState: *s, States: map[queue.State]int{}}
+	out.WaitingBy = map[reason.Reason]int{}
+	for _, i := range s.Items {
+		out.States[i.State]++
+		if i.State == queue.Due || i.State == queue.Ready || i.State == queue.Hold {
+			out.WaitingBy[i.Reason]++
+		}
+	}
+	out.BlockedBy, out.BlockedSince = s.Queue.BlockedBy(now)
+	out.ETA = s.Queue.ETA(now, s.Pace)
+	out.Left = s.Queue.Owing()
+	out.Items = shown
+	for n := range out.Items {
+		if i := &out.Items[n]; i.State == queue.Tolerating {
+			i.RetryAt, _ = s.Queue.Due(now, i)
+		}
+	}
+	out.Folded, out.Later, out.LaterIdle = nil, nil, nil
+	out.Approvals = slices.Clone(out.Approvals)
+	for n := range out.Approvals {
+		out.Approvals[n].Bindings = nil // Count says how many
+	}
+	return out
 }

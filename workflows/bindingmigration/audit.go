@@ -54,13 +54,13 @@ func (au *auditor) lost(n int) {
 	au.log.Error("audit records are lost: nobody has taken them for too long", "records", n)
 }
 
-// orderedBy keeps a human's order to this one migration.
+// orderedBy keeps an operator's order to this one migration.
 func (au *auditor) orderedBy(verb string, o workflows.Order, details ...string) {
 	au.acted(record.AuditOrderGiven, record.Audit{Order: verb, Who: o.Who, Why: o.Reason}, append(details, "scope", au.st.Ref.Key.String())...)
 }
 
-// told drops what a report has taken along.
-func (au *auditor) told(acts []record.Audit) {
+// dropReported drops the records that a report has taken along.
+func (au *auditor) dropReported(acts []record.Audit) {
 	au.st.Acts = slices.DeleteFunc(au.st.Acts, func(r record.Audit) bool {
 		return slices.ContainsFunc(acts, func(x record.Audit) bool { return x.ID == r.ID })
 	})
@@ -106,7 +106,7 @@ func places(on []karmada.TargetCluster) string {
 	return strings.Join(out, ", ")
 }
 
-// auditEvicted tells of an eviction that stands, with where it was and what it left.
+// auditEvicted records an eviction that stands, with the clusters that the binding had.
 func (au *auditor) auditEvicted() {
 	old := ""
 	if w := au.st.OldWork; w != nil {
@@ -130,7 +130,7 @@ func taintOf(d rules.Due) string {
 	return d.Taint.Key + ":" + string(d.Taint.Effect)
 }
 
-// auditReleased tells of a hold that was dropped, and what proved the new copy.
+// auditReleased records that a hold was dropped, and what proved the new copy.
 func (au *auditor) auditReleased(r activities.ReleaseRequest) {
 	var proof []string
 	for _, p := range r.Proofs {
@@ -144,7 +144,7 @@ func (au *auditor) auditReleased(r activities.ReleaseRequest) {
 		"healthyFor", held, "proof", strings.Join(proof, "; "), "banned", flow.Yes(au.st.Banned))
 }
 
-// auditHeld tells that the dependents are held.
+// auditHeld records that the dependents are held.
 func (au *auditor) auditHeld() {
 	if len(au.st.Dependents.Keys) == 0 {
 		return
@@ -156,8 +156,8 @@ func (au *auditor) auditHeld() {
 	au.acted(record.AuditBindingHeld, record.Audit{Message: "its dependents are held first"}, "dependents", reason.Summary(strings.Join(names, ", ")))
 }
 
-// auditFenced tells that a plug-in proves the old copy dead, once for the same words: one
-// that is found void is asked again and again.
+// auditFenced records that a plug-in proves the old copy dead, once for the same message: a plug-in
+// whose proof is void is asked again and again.
 func (au *auditor) auditFenced(plugin, message string) {
 	if f := au.st.Ref.Fence; f == nil || f.By != plugin || f.Message != message {
 		au.acted(record.AuditBindingFenced, record.Audit{Message: message}, "plugin", plugin)

@@ -26,9 +26,8 @@ type dependents struct {
 // a permit, which would pass over it.
 func (de *dependents) holdDependents() {
 	de.keys.Held = true
-	var out activities.DependentsResult
 	ctx := flow.Once(de.ctx, "hold the dependents of "+de.st.Ref.Key.String()+" on "+de.st.Ref.Cluster, holdTime)
-	err := workflow.ExecuteActivity(ctx, activities.NameHoldDependents, activities.DependentsRequest{MoveRef: de.st.Ref}).Get(ctx, &out)
+	out, err := flow.Run[activities.DependentsResult](ctx, activities.NameHoldDependents, activities.DependentsRequest{MoveRef: de.st.Ref})
 	de.keys.Keys = out.Held
 	if err != nil {
 		de.log.Warn("lost the answer of holding dependents", "error", err)
@@ -46,12 +45,12 @@ func (de *dependents) holdDependents() {
 	de.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: out.Reason, Message: reason.Summary(out.Message)})
 }
 
-// queued tells the failover that only a permit is missing.
+// queued reports to the failover that only a permit is missing.
 func (de *dependents) queued() {
 	de.st.Reason, de.st.Message = reason.AwaitingPermit, "its dependents are held"
 	de.on(phase.EventDependentsHeld)
 	if !de.st.Intent.Stops() { // then the next look obeys
-		de.tell(nil)
+		de.report(nil)
 	}
 }
 
@@ -59,11 +58,10 @@ func (de *dependents) queued() {
 // every end of it. Where the binding is back on the cluster it waits until they are
 // wanted there again: that delays this report, and nothing else.
 func (de *dependents) letGoOfDependents() {
-	var out activities.DependentsResult
 	ctx := flow.Doing(de.ctx, "let go of the dependents of "+de.st.Ref.Key.String()+" on "+de.st.Ref.Cluster)
-	err := workflow.ExecuteActivity(ctx, activities.NameDropDependents, activities.DependentsRequest{
+	out, err := flow.Run[activities.DependentsResult](ctx, activities.NameDropDependents, activities.DependentsRequest{
 		MoveRef: de.st.Ref, Held: de.keys.Keys, Search: de.st.Adopts(), Lost: de.keys.Lost,
-	}).Get(ctx, &out)
+	})
 	if err == nil {
 		de.keys.Keys = out.Held
 	}

@@ -2,8 +2,8 @@
 // until the copy elsewhere is healthy, lets the old copy go, and follows its purge.
 //
 // Begin with story, in migration.go. Each of its steps looks, decides and writes, or waits. A step
-// uses the layers that every part stands on, each in a file of its name: audit (what was done),
-// report (what others have been told), listen (what was heard, and waiting), course (the phase and
-// its arrows). Beside them stand the parts with a memory of their own: orders, looks, proofs,
-// fences, dependents, restorer, releaser.
+// uses the layers that every part is built on: the auditor (audit.go: what was done), the reporter
+// (report.go: what was reported), the listener (listen.go: what was received, and waiting) and the
+// course (listen.go: the phase and its transitions). The other parts have a state of their own:
+// orders, looks, proofs, fences, dependents, restorer, releaser.
 package bindingmigration

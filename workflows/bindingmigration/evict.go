@@ -97,8 +97,8 @@ func (m *migration) permitLasts() time.Duration {
 	return min(max(0, left), pace.PermitsEnd) + evictSlack
 }
 
-// stands goes on from Lifeboat's task, whoever saw it written. Each eviction that is seen to stand
-// is reported, however late: it counts as a move.
+// stands goes on from Lifeboat's task, whichever call saw it written. Each eviction that is seen to stand
+// is reported, however late: it counts as a migration.
 func (m *migration) stands() {
 	m.st.Evicted = workflows.WriteStands
 	m.st.Ref.Written = workflow.Now(m.ctx)
@@ -109,7 +109,7 @@ func (m *migration) stands() {
 		m.on(phase.EventAdopted)
 	}
 	if m.st.TellWritten || m.st.Adopts() || m.st.Directly() {
-		m.tell(nil)
+		m.report(nil)
 	} else {
 		m.reportLater()
 	}
@@ -141,7 +141,7 @@ func (m *migration) verify() {
 		m.st.Ref.UID = look.UID
 	}
 	if len(m.st.Ref.Baseline.Clusters) == 0 && look.Baseline != nil {
-		m.st.Ref.Baseline = *look.Baseline // the answer that would have told is lost
+		m.st.Ref.Baseline = *look.Baseline // the answer with it is lost
 	}
 	m.verified(look)
 }
@@ -188,7 +188,7 @@ func notStood(said string) string {
 	return "the write did not stand: " + said
 }
 
-// awaitPermit evicts with the permit. Without one it says that it wants one, and waits; its
+// awaitPermit evicts with the permit. Without one it requests one, and waits; its
 // binding and its cluster may go meanwhile.
 func (m *migration) awaitPermit() {
 	switch {
@@ -205,7 +205,7 @@ func (m *migration) awaitPermit() {
 	}
 }
 
-// stillToMove ends a wait for a permit that has lost its object, or that nobody hears of.
+// stillToMove ends a wait for a permit whose binding or cluster is gone, or whose failover does not run.
 func (m *migration) stillToMove() {
 	switch look, ok := m.looks.look("see whether " + m.st.Ref.Key.String() + " is still to move"); {
 	case !ok:
@@ -214,15 +214,15 @@ func (m *migration) stillToMove() {
 	case look.SourceGone:
 		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.ClusterGone})
 	default:
-		heard := m.tell(nil)
-		if !heard { // no failover runs that could give it one: whatever comes after lists the binding anew
+		heard := m.report(nil)
+		if !heard { // no failover runs that could give it one: whatever comes after lists the binding again
 			m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.PermitPassed})
 		}
 	}
 }
 
 // wakeSwapped wakes the migration whose former cluster took over in Lifeboat's write: no
-// task names it any more, so nobody else would, and it has to look at once.
+// task names it any more, so no controller would, and it has to look at once.
 func (m *migration) wakeSwapped(out activities.EvictResult) {
 	if out.Swapped == "" {
 		return

@@ -41,8 +41,8 @@ func (fe *fences) awaitDeath(o activities.Observation) {
 	}
 }
 
-// askFence raises the flag and waits for a plug-in, a human or the source's return. A
-// plug-in's word that the last look found void is no reason to look again at once: the
+// askFence raises the flag and waits for a plug-in, an operator or the source's return. A
+// plug-in's proof that the last look found void is no reason to look again at once: the
 // next one may be void as well, and so on for ever.
 func (fe *fences) askFence() {
 	void := fe.st.Ref.Fence
@@ -57,7 +57,7 @@ func (fe *fences) askFence() {
 	fe.wait(fe.st.Terms.HealthPoll, "wait until the old copy of "+fe.st.Ref.Key.String()+" is proven dead")
 }
 
-// confirmFenced lets a human vouch for this one binding.
+// confirmFenced lets an operator vouch for this one binding.
 func (fe *fences) confirmFenced(o workflows.FenceOrder) string {
 	fe.orderedBy(workflows.UpdateConfirmFenced, o.Order, "withoutState", flow.Yes(o.WithoutState))
 	fe.fencedBy(o.Fence(workflow.Now(fe.ctx), fe.st.Outage))
@@ -78,7 +78,7 @@ func (fe *fences) refuseFenced(o workflows.FenceOrder) error {
 	return flow.RefuseOrder(o.Order)
 }
 
-// fencedByAll takes a human's word for the whole cluster.
+// fencedByAll takes an operator's confirmation for the whole cluster.
 func (fe *fences) fencedByAll(f workflows.Fenced) {
 	longest := max(len(f.Fence.By), len(f.Fence.Who), len(f.Fence.Message), len(f.Fence.Outage))
 	if f.Fence.By == "" || f.Fence.At.IsZero() || longest > workflows.MaxReason {
@@ -86,7 +86,7 @@ func (fe *fences) fencedByAll(f workflows.Fenced) {
 		return
 	}
 	if now := workflow.Now(fe.ctx); f.Fence.At.After(now) {
-		f.Fence.At = now // a word from the future would outrank every newer one
+		f.Fence.At = now // a fence dated ahead would outrank every newer one
 	}
 	if fe.st.Directly() {
 		fe.fencedBy(f.Fence)
@@ -96,7 +96,7 @@ func (fe *fences) fencedByAll(f workflows.Fenced) {
 func (fe *fences) fencedBy(f proof.Fence) { fe.st.Ref.Fence, fe.dirty = &f, true }
 
 // askFences asks the fence plug-ins whether the old copy is dead; the first that
-// vouches is believed, about the outage that was seen before it was asked.
+// proves it counts, for the outage that was seen before the question.
 func (fe *fences) askFences() (proven bool, why string) {
 	for _, p := range fe.st.Terms.Fences {
 		asked := workflow.Now(fe.ctx)
@@ -154,7 +154,7 @@ func (m *migration) awaitFence() {
 }
 
 // awaitOldCopy waits, with Lifeboat's task standing, until Karmada has deleted the old copy
-// or somebody vouches that it is dead.
+// or a fence proves that it is dead.
 func (m *migration) awaitOldCopy() {
 	m.st.Ref.WantWork = true
 	o, ok := m.lookHeld("see whether the old copy of " + m.st.Ref.Key.String() + " is gone")
@@ -170,7 +170,7 @@ func (m *migration) awaitOldCopy() {
 		m.st.Placed = false
 		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
 		m.on(phase.EventUnplaced)
-		m.tell(nil)
+		m.report(nil)
 	default:
 		obeyed := m.obeys(o)
 		switch {

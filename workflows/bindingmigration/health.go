@@ -28,7 +28,7 @@ func (m *migration) awaitHealth() {
 		m.st.Placed = false
 		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
 		m.on(phase.EventUnplaced)
-		m.tell(nil)
+		m.report(nil)
 		return
 	}
 	obeyed := m.obeys(o)

@@ -1,9 +1,14 @@
 package bindingmigration
 
 import (
+	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -13,21 +18,21 @@ import (
 // request of that attempt can still be on its way.
 const settle = 5 * time.Second
 
-// listener is what was heard since the last look, and waits for more.
+// listener is what was received since the last look, and waits for more.
 type listener struct {
 	*reporter
-	// dirty tells that something was heard since the last look.
+	// dirty: something was received since the last look.
 	dirty bool
-	// news is the version of the binding that the newest signal told of.
+	// news is the version of the binding that the newest signal carried.
 	news string
 	// verdict is that signal, where it carries a verdict that nothing has followed yet.
 	verdict *proof.BindingFact
-	// awaitsNews tells that nothing can have changed before the next signal.
+	// awaitsNews: nothing can have changed before the next signal.
 	awaitsNews bool
 	waited     bool // this run has waited at least once
 }
 
-// wait sleeps until something is heard or d has passed. What lasts is reported meanwhile.
+// wait sleeps until something is received or d has passed. What lasts is reported meanwhile.
 func (li *listener) wait(d time.Duration, summary string) {
 	if in, due := li.reportIn(); due && in < d {
 		if in > 0 {
@@ -36,7 +41,7 @@ func (li *listener) wait(d time.Duration, summary string) {
 		}
 		if !li.stirred() {
 			li.publish(string(li.st.Phase))
-			li.tell(nil)
+			li.report(nil)
 		}
 	}
 	if d > 0 {
@@ -46,7 +51,7 @@ func (li *listener) wait(d time.Duration, summary string) {
 	li.waited = true
 }
 
-// stirred tells that something was heard that nobody has looked at: of a version of the binding
+// stirred reports whether something was received since the last look: of a version of the binding
 // other than the one that was read or written last, or of anything else.
 func (li *listener) stirred() bool {
 	return li.dirty || li.news != "" && li.news != li.st.Ref.Seen
@@ -83,7 +88,7 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 		li.st.FailoverID, li.st.Attempt = a.FailoverID, a.Attempt
 	}
 	li.dirty = true
-	workflow.Go(li.ctx, func(ctx workflow.Context) { li.tellFrom(ctx, li.st.Result) })
+	workflow.Go(li.ctx, func(ctx workflow.Context) { li.reportFrom(ctx, li.st.Result) })
 }
 
 // letSettle waits until no request without an answer can be on its way any more.
@@ -91,10 +96,71 @@ func (li *listener) letSettle(summary string) {
 	_ = workflow.NewTimerWithOptions(li.ctx, settle, workflow.TimerOptions{Summary: summary}).Get(li.ctx, nil)
 }
 
-// nothingNew tells, once, that the eviction was written a moment ago and that the binding has
+// nothingNew reports, once, whether the eviction was written a moment ago and that the binding has
 // not changed since: a look could only see what was written.
 func (li *listener) nothingNew() bool {
 	fresh := li.awaitsNews && !li.stirred()
 	li.awaitsNews = false
 	return fresh
+}
+
+// course is where the migration stands: Phase, Entered, Placed and Result are its own.
+type course struct{ *listener }
+
+// on moves the phase by an event. An illegal move is a Lifeboat bug: it is logged,
+// and the phase stays, for a workflow never dies of it. It waits before it goes on: the
+// same look would bring it here again at once.
+func (co *course) on(e phase.MigrationEvent) {
+	next, err := phase.NextMigration(co.st.Phase, e)
+	if err != nil {
+		co.log.Error("refused a transition", "error", err)
+		co.wait(co.st.Terms.Recheck, "look again after a refused transition")
+		return
+	}
+	co.log.Debug("phase changed", "from", co.st.Phase, "event", e, "to", next)
+	co.st.Phase, co.st.Entered = next, workflow.Now(co.ctx)
+	if next == phase.MigrationPlacing || next == phase.MigrationAwaitingHealth || next == phase.MigrationRestoring {
+		co.st.Proof.Since = time.Time{}
+	}
+	co.enter(next)
+}
+
+// end records the outcome and closes: the event of an end is its outcome.
+func (co *course) end(r record.Result) {
+	if r.Outcome == phase.OutcomeBlocked && co.st.Intent.Stops() {
+		r.Outcome, r.Reason = phase.OutcomeAbandoned, co.st.Intent.StopReason() // an order to stop keeps it out of the queue
+	}
+	co.endOn(phase.EventOf(r.Outcome), r)
+}
+
+func (co *course) endOn(e phase.MigrationEvent, r record.Result) {
+	r.Key, r.UID, r.Resource, r.At = co.st.Ref.Key, co.st.Ref.UID, co.st.Resource, workflow.Now(co.ctx)
+	r.Banned = co.st.Banned
+	if r.Wrote = co.st.Wrote(); co.st.Directly() || len(co.st.Policy.State) > 0 {
+		r.Fence = co.st.Ref.Fence
+	}
+	if r.To == nil && r.Outcome == phase.OutcomeMigrated {
+		r.To = co.st.To
+	}
+	if r.Cause == "" {
+		r.Cause = co.st.Cause()
+	}
+	co.st.Result, co.st.Reason, co.st.Message = &r, r.Reason, r.Message
+	co.on(e)
+}
+
+// placed is the point from which recovery no longer takes it back.
+func (co *course) placed(o activities.Observation) {
+	co.st.Placed, co.st.To = true, o.Targets
+	co.st.Reason, co.st.Message = reason.Placed, "on "+strings.Join(o.Targets, ", ")
+	if co.st.Carries() && len(o.Targets) > 1 {
+		co.attention(reason.StateNotCarried, "it was placed on several clusters, "+co.st.Message[len("on "):]+": Karmada hands its state on to none of them")
+	}
+	co.acted(record.AuditBindingPlaced, record.Audit{Reason: co.st.Reason, To: co.st.To})
+	if co.st.Directly() {
+		co.on(phase.EventFenceAsked)
+	} else {
+		co.on(phase.EventPlaced)
+	}
+	co.report(nil)
 }

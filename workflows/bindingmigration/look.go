@@ -11,7 +11,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
-	"go.temporal.io/sdk/workflow"
 )
 
 // looks are what was read of the binding last: Ref, Resource, Outage and SourceGone are their own.
@@ -33,10 +32,9 @@ func (lo *looks) held() activities.MoveRef {
 // look re-reads and judges. Not ok means that no judgement could be had for now;
 // the note says why.
 func (lo *looks) look(summary string) (activities.Observation, bool) {
-	var o activities.Observation
 	lo.calm()
-	ctx := flow.Doing(lo.ctx, summary)
-	if err := workflow.ExecuteActivity(ctx, activities.NameObserve, lo.held()).Get(ctx, &o); err != nil {
+	o, err := flow.Run[activities.Observation](flow.Doing(lo.ctx, summary), activities.NameObserve, lo.held())
+	if err != nil {
 		lo.note(reason.Unreachable, err.Error())
 		return o, false
 	}
@@ -51,7 +49,7 @@ func (lo *looks) look(summary string) (activities.Observation, bool) {
 }
 
 // seen notes which version of the binding was read. Where an older one stands than before,
-// proof begins anew: the health that it tells of may be over, and so may the rest.
+// proof begins again: the health that it shows may be over, and so may the rest.
 func (lo *looks) seen(version string) {
 	if rules.IsOlder(version, lo.st.Ref.Seen) {
 		lo.st.Proof.Doubt, lo.st.Proof.Since = reason.StaleRead, time.Time{}
@@ -70,7 +68,7 @@ func (lo *looks) followVerdict() (activities.Observation, bool) {
 	if fact == nil || lo.dirty || !lo.plain() || !fact.Verdict.Decides(lo.st.Ref.Baseline) {
 		return activities.Observation{}, false
 	}
-	if !rules.IsOlder(lo.st.Ref.Seen, fact.ResourceVersion) { // not newer, or nobody can tell
+	if !rules.IsOlder(lo.st.Ref.Seen, fact.ResourceVersion) { // not newer, or not comparable
 		return activities.Observation{}, false
 	}
 	lo.calm()
@@ -87,7 +85,7 @@ func (lo *looks) followVerdict() (activities.Observation, bool) {
 	return o, true
 }
 
-// plain tells whether nothing but the verdicts decides how the migration goes on until its release.
+// plain reports whether nothing but the verdicts decides how the migration goes on until its release.
 func (lo *looks) plain() bool {
 	st := lo.st
 	waits := st.Phase == phase.MigrationPlacing || st.Phase == phase.MigrationAwaitingHealth
@@ -96,7 +94,7 @@ func (lo *looks) plain() bool {
 	return waits && gracefully && !special && !lo.st.UnderOrders() && !lo.doubts()
 }
 
-// doubts tells whether what was read last leaves a doubt that a look has to settle.
+// doubts reports whether what was read last leaves a doubt that a look has to settle.
 func (lo *looks) doubts() bool {
 	st := lo.st
 	return lo.distrusts || st.Proof.Doubt != reason.None || st.Proof.Waived || st.Released.MayStand() || st.SourceGone

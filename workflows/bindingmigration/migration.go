@@ -3,6 +3,7 @@ package bindingmigration
 import (
 	"fmt"
 
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -13,7 +14,7 @@ import (
 )
 
 // migration runs one BindingMigration: its story, and the steps that write and end. Each part below
-// has what it remembers, and a file of its name.
+// has a state of its own.
 type migration struct {
 	*course
 	inbox      flow.Messages
@@ -58,7 +59,7 @@ func (m *migration) story() []step {
 	}
 }
 
-// next does what the phase asks for, once.
+// next runs the step of the phase, once.
 func (m *migration) next() {
 	for _, s := range m.story() {
 		if s.in == m.st.Phase {
@@ -90,7 +91,7 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 		}
 		m.next()
 	}
-	m.tell(m.st.Result)
+	m.report(m.st.Result)
 	m.lastActs()
 	_ = workflow.Await(m.ctx, func() bool { return workflow.AllHandlersFinished(m.ctx) })
 	return *m.st.Result, nil
@@ -110,7 +111,7 @@ func newMigration(ctx workflow.Context, p workflows.BindingMigrationParams) *mig
 	if st.Began.IsZero() {
 		st.Began = workflow.Now(ctx)
 		st.Phase = phase.MigrationChecking
-		st.Dependents.Held = st.Adopts() // for all it knows
+		st.Dependents.Held = st.Adopts() // until a look shows otherwise
 		st.Ref.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	} else {
 		m.unreported = workflow.Now(ctx) // what the run before has not reported
@@ -118,7 +119,7 @@ func newMigration(ctx workflow.Context, p workflows.BindingMigrationParams) *mig
 	return m
 }
 
-// assemble puts the parts together: each knows those that it needs.
+// assemble puts the parts together: each has the parts that it calls.
 func assemble(shared *core) *migration {
 	way := &course{&listener{reporter: &reporter{auditor: &auditor{shared}}}}
 	m := &migration{
@@ -131,8 +132,8 @@ func assemble(shared *core) *migration {
 	return m
 }
 
-// malformedState says why no run can go on from a state, empty when one can. Anybody who may
-// start workflows can make one up, and one in a phase that nobody knows would turn in
+// malformedState says why no run can go on from a state, empty when one can. A user who may
+// start workflows can make one up, and one in an unknown phase would turn in
 // its loop without ever waiting, at the cost of every other workflow of the worker.
 func malformedState(s *workflows.MigrationState) string {
 	switch {
@@ -144,4 +145,58 @@ func malformedState(s *workflows.MigrationState) string {
 		return "it has ended without an outcome"
 	}
 	return ""
+}
+
+// messages are the signals, updates and queries of this migration.
+func (m *migration) messages() flow.Messages {
+	return flow.Messages{
+		Queries: []flow.Query{{
+			Name: workflows.QueryStatus, Description: "Where this binding's move stands", Answer: func() (workflows.MigrationStatus, error) {
+				return workflows.MigrationStatus{Now: workflow.Now(m.ctx), MigrationState: *m.st}, nil
+			},
+		}},
+		Updates: []flow.Update{
+			flow.Ordered(workflows.UpdateCancel, "Stop this one move: before the write it is abandoned, unplaced it is restored, placed both copies stay", m.orders.refuseCancel, m.orders.orderCancel),
+			m.orders.heldOrder(workflows.UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held",
+				"the former clusters are put back if the old copy can take over; see the status", workflows.IntentPutBack),
+			m.orders.heldOrder(workflows.UpdateRelease, "Drop the hold now, proven healthy or not: the old copy goes",
+				"the hold is dropped as soon as there is a target", workflows.IntentRelease),
+			flow.Ordered(workflows.UpdateConfirmFenced, "Vouch that the old copy of this binding is dead and cannot run any more", m.fences.refuseFenced, m.fences.confirmFenced),
+		},
+		Signals: []flow.Signal{
+			flow.OnSignal(workflows.SignalBindingObserved, m.heard),
+			flow.OnSignal(workflows.SignalRecover, m.orders.recovered),
+			flow.OnSignal(workflows.SignalMigrationAdopted, m.adoptedBy),
+			flow.OnSignal(workflows.SignalFenced, m.fences.fencedByAll),
+			flow.OnSignal(workflows.SignalMigrationOrder, m.orders.takeOrder),
+			flow.OnSignal(workflows.SignalPermit, m.takePermit),
+		},
+	}
+}
+
+// serve takes messages, and a cancellation as an order.
+func (m *migration) serve(ctx workflow.Context) error {
+	m.inbox = m.messages()
+	if err := m.inbox.Serve(ctx, m.ctx); err != nil {
+		return err
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
+			o := workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
+			m.orderedBy(workflows.UpdateCancel, o)
+			m.orders.cancel(o, false)
+			m.cancelRequested = true
+		}
+	})
+	return nil
+}
+
+// takePermit takes the permit that its failover gives it, where it has use for one.
+func (m *migration) takePermit(p pace.Permit) {
+	switch {
+	case !p.Valid():
+		m.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermit, "number", p.Number)
+	case m.st.WantsPermit():
+		m.st.Permit, m.dirty = p, true
+	}
 }

@@ -2,20 +2,22 @@ package bindingmigration
 
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
 )
 
-// orders are what somebody wants of the migration: Intent, Paused and RefusedAt are their own.
+// orders are what was ordered of the migration: Intent, Paused and RefusedAt are their own.
 type orders struct {
 	*course
 	intent *workflows.Intent
 }
 
-// recovered takes the word of its ClusterFailover. One about an older attempt came late.
+// recovered takes the signal of its ClusterFailover. One about an older attempt came late.
 func (or *orders) recovered(r workflows.Recover) {
 	switch {
 	case r.Attempt <= 0 || (r.Cancelled != nil && r.Cancelled.Malformed() != ""):
@@ -47,7 +49,7 @@ func (or *orders) restoreAnew() {
 	}
 }
 
-// repeats tells that a cancelled failover repeats itself, as one does that has just taken over:
+// repeats reports whether a cancelled failover repeats itself, as one does that has just taken over:
 // what was ordered of this binding since is newer.
 func repeats(r *workflows.Recover, o workflows.Recover) bool {
 	return r != nil && r.Cancelled != nil && o.Cancelled != nil &&
@@ -55,7 +57,7 @@ func repeats(r *workflows.Recover, o workflows.Recover) bool {
 }
 
 // goesOn: Karmada has begun to delete the old copy, and a recovery cannot take that
-// back. A cancel can ask for the cluster all the same, and so does the scheduler when
+// back. A cancel can still take it back, and so can the scheduler when
 // it has put the cluster back itself.
 func (or *orders) goesOn(o activities.Observation) bool {
 	return or.st.Directly() && or.intent.Cancelled == nil && !o.Targeted
@@ -68,23 +70,17 @@ func (or *orders) orderCancel(o workflows.CancelOrder) string {
 }
 
 // heldOrder is an order about a held copy.
-func (or *orders) heldOrder(verb, description, answer string, take func(workflows.Order)) flow.Update {
+func (or *orders) heldOrder(verb, description, answer string, kind workflows.IntentKind) flow.Update {
 	return flow.Ordered(verb, description, or.refuseHeldOrder, func(o workflows.Order) string {
 		or.orderedBy(verb, o)
-		take(o)
+		or.orderHeld(kind, o)
 		return answer
 	})
 }
 
-// orderPutBack and orderRelease take an order. It replaces an older one that is not carried
-// out yet.
-func (or *orders) orderPutBack(o workflows.Order) {
-	or.intent.Order(workflows.IntentPutBack, o)
-	or.dirty = true
-}
-
-func (or *orders) orderRelease(o workflows.Order) {
-	or.intent.Order(workflows.IntentRelease, o)
+// orderHeld takes a put-back or a release. It replaces an older one that is not carried out yet.
+func (or *orders) orderHeld(kind workflows.IntentKind, o workflows.Order) {
+	or.intent.Order(kind, o)
 	or.dirty = true
 }
 
@@ -119,7 +115,7 @@ func (or *orders) refuseHeldOrder(o workflows.Order) error {
 	return flow.RefuseOrder(o)
 }
 
-// ordered by a human through the ClusterFailover.
+// ordered by an operator through the ClusterFailover.
 func (or *orders) takeOrder(o workflows.MigrationOrder) {
 	if o.Malformed() != "" || or.st.Over() {
 		or.log.Warn("ignored an order that is malformed or late", "verb", o.Verb, "who", o.Who)
@@ -130,9 +126,9 @@ func (or *orders) takeOrder(o workflows.MigrationOrder) {
 	case workflows.UpdateCancel:
 		or.cancel(o.Order, o.PutBack)
 	case workflows.UpdatePutBack:
-		or.orderPutBack(o.Order)
+		or.orderHeld(workflows.IntentPutBack, o.Order)
 	case workflows.UpdateRelease:
-		or.orderRelease(o.Order)
+		or.orderHeld(workflows.IntentRelease, o.Order)
 	case workflows.UpdatePause:
 		or.st.Paused = &o.Order
 	case workflows.UpdateResume:
@@ -158,7 +154,7 @@ func (or *orders) cancel(o workflows.Order, putBack bool) {
 	}
 }
 
-// calledOff tells that an order came, while the old placement was being put back, that wants
+// calledOff reports whether an order came, while the old placement was being put back, that keeps
 // the new one kept: a release, or a cancel without put-back of what is placed. Nothing is
 // placed yet: then a recovery takes it back all the same.
 func (or *orders) calledOff() bool {
@@ -191,7 +187,7 @@ func (or *orders) takesBack(o activities.Observation) phase.MigrationEvent {
 
 // refuseDirect drops orders that purge mode Directly cannot follow: its old copy is
 // being deleted, and two must never run. Once it is gone, and only the health of a copy
-// with its state is waited for, a release harms nobody.
+// with its state is waited for, a release is safe.
 func (or *orders) refuseDirect(o activities.Observation) {
 	if or.intent.Releases() && or.st.Phase != phase.MigrationAwaitingHealth {
 		or.refuse(reason.AwaitingFence, "release refused: purge mode Directly; confirm that the old copy is fenced instead")
@@ -205,10 +201,64 @@ func (or *orders) refuseDirect(o activities.Observation) {
 func (or *orders) refuse(cause reason.Reason, why string) {
 	or.intent.Refuse(reason.Summary(why))
 	or.attention(cause, or.intent.Refusal)
-	or.tell(nil)
+	or.report(nil)
 }
 
 // justRefused keeps a refused restore from being tried again at once.
 func (or *orders) justRefused() bool {
 	return !or.st.RefusedAt.IsZero() && workflow.Now(or.ctx).Sub(or.st.RefusedAt) < or.st.Terms.Recheck
+}
+
+// obeys does what was ordered of a binding that Lifeboat holds, whichever phase holds it.
+// False means that nothing is ordered that this look can settle.
+func (m *migration) obeys(o activities.Observation) bool {
+	if m.st.Directly() {
+		m.orders.refuseDirect(o)
+	}
+	switch {
+	case m.st.Ref.Named && m.st.Intent.Held == nil:
+		m.end(record.Result{
+			Outcome: phase.OutcomeNeedsOperator, Reason: reason.PutBackRefused, Message: m.st.Intent.Refusal,
+		})
+	case m.st.Intent.Releases() && len(o.Targets) > 0:
+		m.on(phase.EventReleaseOrdered)
+	case m.orders.takesBack(o) != "":
+		m.on(m.orders.takesBack(o))
+	case m.st.Intent.Cancelled != nil && m.st.Phase != phase.MigrationPlacing:
+		m.leave()
+	case m.st.Ref.Named && m.st.Intent.Releases():
+		m.end(record.Result{
+			Outcome: phase.OutcomeNeedsOperator, Reason: reason.NotPlaced, Message: "it has no target cluster: the held copy is the last one",
+		})
+	default:
+		return false
+	}
+	return true
+}
+
+// leave keeps both copies and leaves the task to an operator.
+func (m *migration) leave() {
+	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to a human", karmada.TaskReasonNeedsOperator, record.Result{
+		Outcome: phase.OutcomeNeedsOperator, Reason: reason.Cancelled, Message: m.st.Intent.Refusal, To: m.st.To,
+	})
+}
+
+// mark gives Lifeboat's task its last reason and ends: from then on no Lifeboat run touches it.
+func (m *migration) mark(summary, why string, r record.Result) {
+	out, err := flow.Run[activities.ActResult](flow.Doing(m.ctx, summary), activities.NameMarkTask, activities.MarkRequest{MoveRef: m.st.Ref, Reason: why})
+	switch {
+	case err != nil:
+		m.note(reason.Unreachable, err.Error())
+		m.wait(m.st.Terms.Recheck, "try again to mark the task")
+	case out.End == activities.ActRefused:
+		m.note(out.Reason, out.Message)
+		m.wait(m.st.Terms.Recheck, "try again to mark the task")
+	case out.End == activities.ActGone:
+		m.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
+	case !out.Look.Held:
+		// Another actor dropped it since the last look: the next one says what that means.
+	default:
+		m.acted(record.AuditBindingMarked, record.Audit{Reason: r.Reason, Message: why, To: r.To})
+		m.end(r)
+	}
 }

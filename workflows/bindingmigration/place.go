@@ -6,7 +6,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
-	"go.temporal.io/sdk/workflow"
 )
 
 // lookHeld is look for a binding that should carry Lifeboat's task, with the ends that
@@ -30,16 +29,16 @@ func (m *migration) lookHeld(summary string) (activities.Observation, bool) {
 		m.droppedByOthers(o)
 		return o, false
 	}
-	m.st.Ref.Purge, m.st.Ref.State = o.Purge, o.State // Karmada goes by the task, and so do we
+	m.st.Ref.Purge, m.st.Ref.State = o.Purge, o.State // Karmada goes by the task, and so does Lifeboat
 	return o, true
 }
 
-// droppedByOthers: Lifeboat's task is gone by another hand. Nothing is left to hold.
+// droppedByOthers: Lifeboat's task is gone by another actor. Nothing is left to hold.
 func (m *migration) droppedByOthers(o activities.Observation) {
 	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.ForeignTask, To: o.Targets, Cause: "Lifeboat's task was dropped by another hand"}
 	switch {
 	case o.Targeted && m.st.Released.MayStand() && m.st.Intent.Recover == nil:
-		// Released and put back since, as far as anybody can know: no attempt evicts that twice.
+		// Released and put back since, as far as is known: no attempt evicts that twice.
 		r.Reason, r.Cause = reason.SchedulerReturnsIt, "released, though the answer was lost; "+m.st.Ref.Cluster+" is a target again"
 	case o.Targeted:
 		m.restorer.returned()
@@ -53,7 +52,7 @@ func (m *migration) droppedByOthers(o activities.Observation) {
 	m.endOn(phase.EventTaskDropped, r)
 }
 
-// endBanned: Lifeboat's hold was released in a drain, and whoever wrote that did not hear of it or
+// endBanned: Lifeboat's hold was released in a drain, and the writer did not receive the answer or
 // is another run. What was released does not come back, and its ban goes with the drain.
 func (m *migration) endBanned(o activities.Observation) {
 	r := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.SchedulerReturnsIt, To: o.Targets}
@@ -104,12 +103,11 @@ func (m *migration) place() {
 // removeAgain takes the cluster out that the scheduler's late patch put back.
 func (m *migration) removeAgain() {
 	m.note(reason.PutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
-	var out activities.ActResult
 	ctx := flow.Doing(m.ctx, "remove "+m.st.Ref.Cluster+" again from "+m.st.Ref.Key.String()+": the scheduler put it back")
-	err := workflow.ExecuteActivity(ctx, activities.NameRemoveAgain, activities.EvictRequest{
+	out, err := flow.Run[activities.ActResult](ctx, activities.NameRemoveAgain, activities.EvictRequest{
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
-	}).Get(ctx, &out)
+	})
 	if err == nil && out.End == activities.ActDone {
 		m.st.Ref.Generation = out.Generation
 		m.acted(record.AuditBindingRemoved, record.Audit{Reason: reason.PutBack})

@@ -14,7 +14,7 @@ import (
 )
 
 // pluginPause is for how long an answer about the same placement is good enough to go
-// on waiting by. Before the release every plug-in is asked anew.
+// on waiting by. Before the release every plug-in is asked again.
 const pluginPause = 10 * time.Second
 
 // watchedPoll is how often a migration looks while the controller watches.
@@ -29,7 +29,7 @@ type proofs struct {
 	builtInDecides bool
 }
 
-// ripe tells that health has held for long enough since the last look, that no change was
+// ripe reports whether health has held for long enough since the last look, that no change was
 // signalled meanwhile, and that nothing was ordered: the release looks once more itself, so
 // that a look of its own before it would decide nothing.
 func (pr *proofs) ripe() bool {
@@ -129,7 +129,7 @@ func (pr *proofs) freshProofs(on []karmada.TargetCluster) []proof.Proof {
 }
 
 // ask puts a question to a plug-in on its own task queue, once. A failure, a
-// timeout, nobody there or an answer that makes no sense: no proof, and it says so.
+// timeout, no worker or a malformed answer: no proof, and the verdict says so.
 // An order that comes meanwhile is not kept waiting.
 func (pr *proofs) ask(p proof.Plugin, question string, on []karmada.TargetCluster) reason.Verdict {
 	ctx, cancel := workflow.WithCancel(pr.ctx)
@@ -172,8 +172,8 @@ func (pr *proofs) question(p proof.Plugin, question string, on []karmada.TargetC
 	return r
 }
 
-// safetyPoll is how long the migration may wait for health to hold without a look. The release tells
-// by the controller's Lease whether the controller watched meanwhile.
+// safetyPoll is how long the migration may wait for health to hold without a look. The release reads
+// from the controller's Lease whether the controller watched meanwhile.
 func (pr *proofs) safetyPoll() time.Duration {
 	if pr.st.Proof.Followed && pr.st.Terms.Watched {
 		return max(pr.st.Terms.HealthPoll, watchedPoll)

@@ -12,21 +12,21 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// staleWait is how long releases may be refused because Karmada is stale before a human is told.
+// staleWait is how long releases may be refused because Karmada is stale before the migration needs attention.
 const staleWait = time.Minute
 
-// releaser drops the task and sees the old copy go: Released, RefusedSince and StaleSince are its own.
+// releaser drops the task and follows the old copy until it is gone: Released, RefusedSince and StaleSince are its own.
 type releaser struct {
 	*course
 	looks  *looks
 	proofs *proofs
-	// away tells that the source did not answer at the release.
+	// away: the source did not answer at the release.
 	away bool
-	// justReleased tells that the old Work cannot be gone yet.
+	// justReleased: the old Work cannot be gone yet.
 	justReleased bool
 }
 
-// calledBack tells that somebody ordered otherwise before the task was dropped: it
+// calledBack reports whether an order came against the release before the task was dropped: it
 // goes back to where that is obeyed. With its cluster gone there is nothing to obey.
 func (rl *releaser) calledBack() bool {
 	if rl.st.SourceGone || rl.st.Intent.Releases() || (!rl.st.Intent.PutsBack() && rl.st.Intent.Cancelled == nil) {
@@ -54,7 +54,7 @@ func (rl *releaser) releaseRequest() activities.ReleaseRequest {
 	if !rl.st.Intent.Releases() && !rl.st.Proof.Waived && (!rl.st.Directly() || rl.st.Carries()) {
 		request.Proofs = rl.proofs.freshProofs(rl.st.Proof.On)
 	}
-	request.MoveRef = rl.looks.held() // not before: somebody may have vouched meanwhile
+	request.MoveRef = rl.looks.held() // not before: a fence may have come meanwhile
 	return request
 }
 
@@ -67,9 +67,8 @@ func (rl *releaser) release() {
 	request := rl.releaseRequest()
 	before := rl.st.Released
 	rl.st.Released = workflows.WriteSent
-	var out activities.ActResult
 	ctx := flow.Acting(rl.ctx, "look once more, then release the old copy of "+rl.st.Ref.Key.String())
-	err := workflow.ExecuteActivity(ctx, activities.NameRelease, request).Get(ctx, &out)
+	out, err := flow.Run[activities.ActResult](ctx, activities.NameRelease, request)
 	if err != nil {
 		rl.st.Released = workflows.WriteUnknown
 		rl.releaseFailed(err)
@@ -168,4 +167,78 @@ func (rl *releaser) releaseFailed(err error) {
 		rl.attention(why, message)
 	}
 	rl.wait(rl.st.Terms.Recheck, "try again to release")
+}
+
+// purgePoll is how often a Work that is being deleted on a reachable cluster is looked at.
+const purgePoll = 5 * time.Second
+
+// purgeFirst is when it is looked at first: Karmada and the member need a moment.
+const purgeFirst = 2 * time.Second
+
+// purge follows the old Work by uid. On a cluster that is away it becomes pending purge,
+// which the failover keeps; the migration ends.
+func (rl *releaser) purge() {
+	done := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.Purged}
+	if rl.st.OldWork == nil {
+		rl.end(rl.preserved(done))
+		return
+	}
+	pendingPurge := &record.PendingPurge{Key: rl.st.Ref.Key, Namespace: rl.st.OldWork.Namespace, Work: rl.st.OldWork.Name, UID: rl.st.OldWork.UID}
+	if rl.unseen() {
+		rl.owes(done, pendingPurge)
+		return
+	}
+	if rl.justReleased && !rl.stirred() {
+		rl.justReleased = false
+		rl.wait(purgeFirst, "let the old copy of "+rl.st.Ref.Key.String()+" go")
+	}
+	ctx := flow.Doing(rl.ctx, "see whether the old copy of "+rl.st.Ref.Key.String()+" is gone")
+	w, err := flow.Run[activities.WorkState](ctx, activities.NameObserveWork, activities.WorkRequest{
+		Cluster: rl.st.Ref.Cluster, Key: rl.st.Ref.Key, UID: rl.st.Ref.UID, Work: *rl.st.OldWork,
+	})
+	switch {
+	case err != nil:
+		rl.note(reason.Unreachable, err.Error())
+		rl.wait(rl.st.Terms.Recheck, "try again to read the old Work")
+	case w.Orphaned:
+		gone := record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone}
+		if w.Away {
+			gone.PendingPurge = pendingPurge
+		}
+		rl.end(gone)
+	case w.Gone:
+		rl.end(rl.preserved(done))
+	case w.Superseded:
+		done.Reason = reason.Superseded
+		rl.end(done)
+	case w.Away:
+		rl.owes(done, pendingPurge)
+	default:
+		rl.wait(purgePoll, "wait for the old copy of "+rl.st.Ref.Key.String()+" to go")
+	}
+}
+
+// unseen reports whether the old copy cannot be observed. Where a fence says that it is dead, its
+// Work alone is looked at.
+func (rl *releaser) unseen() bool {
+	return rl.away || rl.st.SourceGone && rl.st.Ref.Fence == nil
+}
+
+// owes ends with an old copy that cannot be deleted while its cluster is away, or cannot be
+// observed any more: a deleted Cluster takes its Works with it, not what runs.
+func (rl *releaser) owes(r record.Result, pendingPurge *record.PendingPurge) {
+	r = rl.preserved(r)
+	r.Reason, r.PendingPurge = reason.PendingPurge, pendingPurge
+	if rl.st.SourceGone {
+		r.Reason = reason.ClusterGone
+	}
+	rl.end(r)
+}
+
+// preserved says of an old Work that ends that the copy on the member does not.
+func (rl *releaser) preserved(r record.Result) record.Result {
+	if rl.st.Preserved {
+		r.Reason, r.Message = reason.CopyPreserved, "the old copy on "+rl.st.Ref.Cluster+" runs on: spec.preserveResourcesOnDeletion"
+	}
+	return r
 }

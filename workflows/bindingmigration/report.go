@@ -13,17 +13,17 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// reportAfter is how long a state lasts before the failover is told of it, where nothing there
+// reportAfter is how long a state lasts before it is reported to the failover, where nothing there
 // depends on it: each report costs the migration five events.
 const reportAfter = 15 * time.Second
 
-// reporter is what the failover, the page and the search attributes have been told: Reason, Message
+// reporter keeps what the failover, the page and the search attributes show: Reason, Message
 // and Attention are its own.
 type reporter struct {
 	*auditor
-	// unreported is since when the failover does not know what the page shows; zero when it does.
+	// unreported is since when the page shows what was not reported to the failover; zero when it does.
 	unreported time.Time
-	// mustHold is for how long the last look wants health to hold, zero before it.
+	// mustHold is for how long health must hold by the last look, zero before it.
 	mustHold time.Duration
 }
 
@@ -46,8 +46,8 @@ func (re *reporter) publish(shown string) {
 	_ = workflow.UpsertTypedSearchAttributes(re.ctx, workflows.SearchPhase.ValueSet(shown), workflows.SearchReason.ValueSet(string(re.st.Reason)))
 }
 
-// passes tells the phases that last as long as one activity: they are published where they
-// last for longer.
+// passes reports whether a phase lasts only as long as one activity: it is published where it
+// lasts longer.
 func passes(current phase.Migration) bool {
 	return current == phase.MigrationChecking || current == phase.MigrationPlacing || current == phase.MigrationReleasing || current == phase.MigrationPurging
 }
@@ -66,12 +66,12 @@ func (re *reporter) note(reason reason.Reason, message string) {
 		if another {
 			re.publish(string(re.st.Phase))
 		}
-		re.tell(nil)
+		re.report(nil)
 	}
 }
 
-// progresses tells the phases that soon end by themselves, and on whose reason nothing in the
-// failover depends.
+// progresses reports whether the phase soon ends by itself, and nothing in the failover depends
+// on its reason.
 func (re *reporter) progresses() bool {
 	switch re.st.Phase {
 	case phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging:
@@ -107,7 +107,7 @@ func (re *reporter) attention(why reason.Reason, message string) {
 	re.note(why, message)
 	if known || !re.unreported.IsZero() {
 		re.publish(string(re.st.Phase))
-		re.tell(nil)
+		re.report(nil)
 	}
 }
 
@@ -119,12 +119,12 @@ func (re *reporter) withRefusal() string {
 	return re.st.Intent.Refusal + "; now: " + re.st.Message
 }
 
-// tell reports to the ClusterFailover. A parent that is not running is told
+// report sends a report to the ClusterFailover. A parent that is not running gets
 // nothing: its next run adopts.
-func (re *reporter) tell(result *record.Result) (heard bool) { return re.tellFrom(re.ctx, result) }
+func (re *reporter) report(result *record.Result) (heard bool) { return re.reportFrom(re.ctx, result) }
 
-// tellFrom is tell for a coroutine of its own, which may block on its own context only.
-func (re *reporter) tellFrom(ctx workflow.Context, result *record.Result) (heard bool) {
+// reportFrom is report for a coroutine of its own, which may block on its own context only.
+func (re *reporter) reportFrom(ctx workflow.Context, result *record.Result) (heard bool) {
 	report := workflows.MigrationReport{
 		FailoverID: re.st.FailoverID, Attempt: re.st.Attempt, Key: re.st.Ref.Key, UID: re.st.Ref.UID,
 		Phase: re.st.Phase, Reason: re.st.Reason, Message: reason.Summary(re.withRefusal()), Refused: re.st.Intent.Refusal, RefusedID: re.st.Intent.RefusedID, Placed: re.st.Placed,
@@ -141,11 +141,11 @@ func (re *reporter) tellFrom(ctx workflow.Context, result *record.Result) (heard
 	if asOf.Equal(re.unreported) {
 		re.unreported = time.Time{}
 	}
-	re.told(report.Acts)
+	re.dropReported(report.Acts)
 	return true
 }
 
-// reportUsed tells the pacer that the eviction stands, where the activity could not.
+// reportUsed reports to the pacer that the eviction stands, where the activity could not.
 func (re *reporter) reportUsed() {
 	used := workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: re.st.Permit.Number, Binding: re.st.Ref.Key.String()}}}
 	if err := workflow.SignalExternalWorkflow(re.ctx, workflows.FleetPacerID(re.instance), "", workflows.SignalPermitsUsed, used).Get(re.ctx, nil); err != nil {
@@ -165,7 +165,7 @@ func (re *reporter) restoreLate() bool {
 	return re.st.Phase == phase.MigrationRestoring && workflow.Now(re.ctx).Sub(re.st.Entered) > re.st.Terms.RestoreWait
 }
 
-// late tells that gracefulTimeout has passed since the eviction.
+// late reports whether gracefulTimeout has passed since the eviction.
 func (re *reporter) late() bool {
 	return workflow.Now(re.ctx).Sub(re.st.Ref.Written) > re.st.Terms.GracefulTimeout
 }

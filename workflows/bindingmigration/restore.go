@@ -1,6 +1,7 @@
 package bindingmigration
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -50,7 +51,7 @@ func (rs *restorer) failsAgain(out activities.ActResult) {
 }
 
 // returned: Lifeboat's task is gone and the cluster is a target. The failing target's own
-// migration put it back, or another hand did; it is a restore, to be seen through.
+// migration put it back, or another actor did; it is a restore, to be seen through.
 func (rs *restorer) returned() {
 	rs.on(phase.EventReturned)
 	rs.st.Restored, rs.st.Placed = workflows.WriteByOthers, false
@@ -67,12 +68,11 @@ func (rs *restorer) restore() {
 		rs.on(phase.EventCalledOff)
 		return
 	}
-	var out activities.ActResult
 	ctx := flow.Acting(rs.ctx, "put "+rs.st.Ref.Key.String()+" back on "+rs.st.Ref.Cluster)
-	err := workflow.ExecuteActivity(ctx, activities.NameRestore, activities.RestoreRequest{
+	out, err := flow.Run[activities.ActResult](ctx, activities.NameRestore, activities.RestoreRequest{
 		MoveRef: rs.looks.held(), EvenIfPlaced: rs.st.Placed, EvenIfFailing: rs.st.Intent.Cancelled != nil,
 		PutBack: rs.st.Intent.PutsBack(), OursGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
-	}).Get(ctx, &out)
+	})
 	if err != nil {
 		rs.note(whyNot(err))
 		rs.unanswered()
@@ -117,7 +117,7 @@ func (rs *restorer) restoreRefused(out activities.ActResult) {
 	rs.unanswered()
 }
 
-// unanswered waits for the scheduler; past restoreWait the parent is told not to
+// unanswered waits for the scheduler; past restoreWait the report says not to
 // wait for this one. Its hold task stays: nothing is lost.
 func (rs *restorer) unanswered() {
 	if rs.restoreLate() {
@@ -147,7 +147,7 @@ func (rs *restorer) endRestored(o activities.Observation) {
 	rs.end(r)
 }
 
-// restored sees the restore through.
+// restored waits until the restore is complete.
 func (rs *restorer) restored() {
 	o, ok := rs.looks.look("see whether the scheduler leaves " + rs.st.Ref.Key.String() + " on " + rs.st.Ref.Cluster)
 	switch {
@@ -165,14 +165,14 @@ func (rs *restorer) restored() {
 }
 
 // holdAgain: the scheduler took the restored cluster out. The hold goes back
-// first, so that the old copy is not deleted; then somebody has to look.
+// first, so that the old copy is not deleted; then the migration needs attention.
 func (rs *restorer) holdAgain() {
 	out, err := rs.hold("hold " + rs.st.Ref.Key.String() + " again: the scheduler undid the restore")
 	if err != nil {
 		rs.unanswered()
 		return
 	}
-	// Whether its cluster would take it straight back is asked anew: another may have come
+	// Whether its cluster would take it straight back is asked again: another may have come
 	// back meanwhile and have taken the place.
 	rs.st.Restored, rs.st.Placed = workflows.WriteNotSent, false
 	if out.Generation > 0 {
@@ -184,9 +184,9 @@ func (rs *restorer) holdAgain() {
 }
 
 // hold puts Lifeboat's task on a binding that is off its cluster already.
-func (rs *restorer) hold(summary string) (out activities.ActResult, err error) {
-	ctx := flow.Doing(rs.ctx, summary)
-	if err = workflow.ExecuteActivity(ctx, activities.NameHoldAgain, rs.st.Ref).Get(ctx, &out); err != nil {
+func (rs *restorer) hold(summary string) (activities.ActResult, error) {
+	out, err := flow.Run[activities.ActResult](flow.Doing(rs.ctx, summary), activities.NameHoldAgain, rs.st.Ref)
+	if err != nil {
 		rs.note(reason.Unreachable, err.Error())
 	}
 	return out, err
@@ -198,14 +198,10 @@ func whyNot(err error) (reason.Reason, string) {
 	if !errors.As(err, &app) {
 		return reason.Unreachable, reason.Summary(err.Error())
 	}
-	switch app.Type() {
-	case activities.ErrorForbidden:
-		return reason.Forbidden, reason.Summary(app.Message())
-	case activities.ErrorInvalid:
-		return reason.Invalid, reason.Summary(app.Message())
-	case activities.ErrorConflict:
-		return reason.Conflict, reason.Summary(app.Message())
-	default:
-		return reason.Unreachable, reason.Summary(app.Message())
-	}
+	return cmp.Or(refusals[app.Type()], reason.Unreachable), reason.Summary(app.Message())
+}
+
+// refusals are the reasons of the errors with which the API server refuses a write.
+var refusals = map[string]reason.Reason{
+	activities.ErrorForbidden: reason.Forbidden, activities.ErrorInvalid: reason.Invalid, activities.ErrorConflict: reason.Conflict,
 }

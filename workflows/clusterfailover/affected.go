@@ -2,6 +2,7 @@ package clusterfailover
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -12,11 +13,10 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
-	"go.temporal.io/sdk/workflow"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// affected is the set of bindings on the cluster, and whom of them its taints move.
+// affected is the set of bindings on the cluster, and which of them its taints move.
 type affected struct {
 	*run
 	judgement *judgement
@@ -28,8 +28,8 @@ type affected struct {
 	listed    bool // by this run
 }
 
-// refresh lists anew when asked to or when the list is old, and has the frozen
-// policies judged anew when the cluster's taints have changed.
+// refresh lists again on demand or when the list is old, and has the frozen
+// policies judged again when the cluster's taints have changed.
 func (a *affected) refresh() {
 	if !a.now().Before(a.nextList()) {
 		a.relist(a.judgement.softMatters() && a.st.Listed.IsZero())
@@ -43,7 +43,7 @@ func (a *affected) refresh() {
 	a.waiting.sortOut()
 }
 
-// nextList is when the affected set is to be listed: at once when asked to, else in
+// nextList is when the affected set is to be listed: at once on demand, else in
 // its time. A long list costs history: the next waits longer, by a millisecond and by
 // fifteen per binding.
 func (a *affected) nextList() time.Time {
@@ -68,7 +68,7 @@ func (a *affected) targeting() int {
 const longList = 1000
 
 // changed: the list is the one way into the queue. It is read again when
-// somebody came, or went; what is queued or on its way is known already.
+// a binding came, or went; what is queued or moves is known already.
 func (a *affected) changed(m workflows.BindingsChanged) {
 	a.st.Queue.Index()
 	for _, b := range m.Bindings {
@@ -81,7 +81,7 @@ func (a *affected) changed(m workflows.BindingsChanged) {
 			a.waiting.lookAgain(at)
 		}
 		if b.SecondEvictor {
-			b.LastCopy = false // a search tells
+			b.LastCopy = false // a search finds out
 			a.evictor.found(b)
 		}
 		if b.Deleted || (moving && move.Placed) || (!queued && !moving) {
@@ -91,18 +91,16 @@ func (a *affected) changed(m workflows.BindingsChanged) {
 }
 
 // relist reads the affected set page by page. Policies of bindings that are known
-// already stay frozen; soft asks what was not read of them so far.
+// already stay frozen; soft reads what was not read of them so far.
 func (a *affected) relist(soft bool) {
 	a.listDirty = false
 	found := map[string]bool{}
 	policies := a.st.Queue.PolicyIndex()
 	for page := (activities.Page{}); ; {
-		var p activities.TargetingPage
-		ctx := flow.Doing(a.ctx, "list the bindings on "+a.cluster)
-		request := activities.ListRequest{
+		p, err := flow.Run[activities.TargetingPage](flow.Doing(a.ctx, "list the bindings on "+a.cluster), activities.NameListTargeting, activities.ListRequest{
 			Cluster: a.cluster, Mode: a.st.Terms.Mode, Page: page, Drain: a.st.Cluster.Drain, Soft: soft,
-		}
-		if err := workflow.ExecuteActivity(ctx, activities.NameListTargeting, request).Get(ctx, &p); err != nil {
+		})
+		if err != nil {
 			a.log.Error("could not list bindings", "error", err)
 			a.listDirty = true
 			a.backOff()
@@ -126,7 +124,7 @@ func (a *affected) relist(soft bool) {
 }
 
 // join adds a binding that targets the cluster. One that is moving is queued
-// behind its move; one that was moved and released in this attempt, and came back,
+// behind its migration; one that was moved and released in this attempt, and came back,
 // is not evicted again while anything of it may live.
 func (a *affected) join(t activities.Targeting, policy rules.Policy, policies map[string]int) {
 	key := t.Key.String()
@@ -194,7 +192,7 @@ func (a *affected) settled(t activities.Targeting) bool {
 	return a.st.Ledger.CalledOff(t.Key, t.UID) || t.Stays && a.st.Ledger.StaysPut(t.Key, t.UID) || a.st.Ledger.WouldMove(t.Key, t.UID)
 }
 
-// dropMissing ends queued bindings that no longer target the cluster: another hand
+// dropMissing ends queued bindings that no longer target the cluster: another actor
 // moved or deleted them before Lifeboat's write.
 func (a *affected) dropMissing(found map[string]bool) {
 	a.st.Items = slices.DeleteFunc(a.st.Items, func(i queue.Item) bool {
@@ -210,8 +208,8 @@ func (a *affected) dropMissing(found map[string]bool) {
 	})
 }
 
-// listLate lists whom the taints that still stand move, where it was over before the
-// first list came: an answer was lost for as long as the failure stood, or a human
+// listLate lists the bindings that the taints that still stand move, where it was over before the
+// first list came: an answer was lost for as long as the failure stood, or an operator
 // stopped it. None of them moves any more, and each is owed an outcome.
 func (a *affected) listLate() {
 	c := &a.st.Cluster
@@ -219,4 +217,85 @@ func (a *affected) listLate() {
 	if moves && a.st.Listed.IsZero() && !a.st.Named.IsZero() {
 		a.refresh()
 	}
+}
+
+// maxPolicies and maxPolicyBytes bound how many frozen policies one activity judges: each
+// has an answer of its own, and a call of more than 2 MB would end the failover.
+const (
+	maxPolicies    = 2000
+	maxPolicyBytes = 1_000_000
+)
+
+// policies are the frozen ones: when each is due under the taints that stand.
+type policies struct {
+	*run
+	judgement *judgement
+}
+
+// judge has every frozen policy judged under the taints that stand now.
+func (p *policies) judge() {
+	if len(p.st.Policy) == 0 {
+		p.st.Dues, p.st.Judged = nil, p.taintSignature()
+		return
+	}
+	var dues []rules.Due
+	under := ""
+	for len(dues) < len(p.st.Policy) {
+		some, ok := p.judgeSome(fit(p.st.Policy[len(dues):]))
+		if !ok {
+			return
+		}
+		if is := p.taintSignature(); len(dues) > 0 && is != under {
+			p.dirty = true // they changed between two parts: the next turn judges again
+			return
+		}
+		dues, under = append(dues, some...), p.taintSignature()
+	}
+	p.st.Queue.Judged(dues)
+	p.st.Judged = under
+}
+
+// judgeSome has some policies judged, and takes the taints that they were judged under;
+// false means that this could not be done for now.
+func (p *policies) judgeSome(policies []rules.Policy) ([]rules.Due, bool) {
+	ctx := flow.Doing(p.ctx, "judge whom the taints of "+p.cluster+" move, and when")
+	r, err := flow.Run[activities.PoliciesResult](ctx, activities.NameAssessPolicies, activities.PoliciesRequest{
+		Cluster: p.cluster, UID: p.st.UID, Policies: policies, Virtual: p.st.Virtual,
+	})
+	if err != nil {
+		p.log.Error("could not judge policies", "error", err)
+		return nil, false
+	}
+	if r.Gone {
+		p.clusterDirty, p.dirty = true, true
+		return nil, false
+	}
+	p.judgement.tainted(r.Hard, r.Soft)
+	return r.Dues, len(r.Dues) == len(policies)
+}
+
+// fit are as many of the first policies as one activity takes, one at least.
+func fit(policies []rules.Policy) []rules.Policy {
+	bytes := 0
+	for n := range policies {
+		if bytes += workflows.SizeOf(policies[n]); n > 0 && (n >= maxPolicies || bytes > maxPolicyBytes) {
+			return policies[:n]
+		}
+	}
+	return policies
+}
+
+// taintSignature changes whenever the taints do that due times follow from.
+func (p *policies) taintSignature() string {
+	taints := slices.Concat(p.st.Cluster.Hard, p.st.Cluster.Soft, p.st.Virtual)
+	parts := make([]string, 0, len(taints))
+	for _, t := range taints {
+		at := ""
+		if t.TimeAdded != nil {
+			at = t.TimeAdded.UTC().Format(time.RFC3339)
+		}
+		parts = append(parts, t.Key+"="+t.Value+":"+string(t.Effect)+"@"+at)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ",")
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// approvals are a human's yes for bindings in this attempt, and the questions that wait for one.
+// approvals are an operator's yes for bindings in this attempt, and the questions that wait for one.
 type approvals struct {
 	*run
 	standing *standing
@@ -43,7 +43,7 @@ func (a *approvals) refuseApprove(o workflows.ScopedOrder) error {
 
 // approvable are those that a yes concerns now, by their place in the queue or, where
 // they wait for a fence, as moves: a taint makes them move, nothing of theirs is
-// written, and nobody approved them yet.
+// written, and no approval covers them yet.
 func (a *approvals) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Move) {
 	for at := range a.st.Items {
 		i := &a.st.Items[at]
@@ -60,13 +60,13 @@ func (a *approvals) approvable(scope queue.Scope) (waiting []int, fenced []workf
 	return waiting, fenced
 }
 
-// unapproved tells whether a yes for a scope says more about a binding than an earlier one.
+// unapproved reports whether a yes for a scope says more about a binding than an earlier one.
 func (a *approvals) unapproved(i *queue.Item, scope queue.Scope) bool {
 	earlier := a.approvalOf(i.Key, i.UID)
 	return earlier == nil || scope.One() && i.Capped() && !earlier.ForOne
 }
 
-// approve records a human's yes, and has those looked at again that waited for it.
+// approve records an operator's yes, and has those looked at again that waited for it.
 func (a *approvals) approve(o workflows.ScopedOrder) string {
 	yes := workflows.Approval{ScopedOrder: o, At: a.now(), Bindings: &queue.BindingSet{}}
 	asked := 0
@@ -78,7 +78,7 @@ func (a *approvals) approve(o workflows.ScopedOrder) string {
 		i := &a.st.Items[at]
 		yes.Bindings.Add(i.Key, i.UID)
 		switch {
-		case i.State == queue.Blocked && isQuestion(i.Reason):
+		case i.State == queue.Blocked && (i.Reason == reason.AwaitingApproval || i.Reason == reason.ApprovalExpired):
 			i.Reason, i.AskedAt = reason.AwaitingApproval, time.Time{}
 		case o.One() && i.Capped():
 		default:
@@ -126,8 +126,4 @@ func (a *approvals) unasked(i *queue.Item, c activities.Check) {
 	if c.Reason != reason.AwaitingApproval {
 		i.AskedAt = time.Time{}
 	}
-}
-
-func isQuestion(r reason.Reason) bool {
-	return r == reason.AwaitingApproval || r == reason.ApprovalExpired
 }

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// bindingOrders are a human's orders about one binding: skip, cancel, put back, release.
+// bindingOrders are an operator's orders about one binding: skip, cancel, put back, release.
 type bindingOrders struct {
 	*run
 	outcomes *outcomes
@@ -110,7 +110,7 @@ func (b *bindingOrders) awaitHeld(ctx workflow.Context, verb string, o workflows
 	if verb != workflows.UpdatePutBack && verb != workflows.UpdateRelease {
 		return answer, nil
 	}
-	ask := &heldAsk{verb: verb, order: o, answer: answer}
+	ask := &heldAsk{verb: verb, order: o, reply: reply{answer: answer}}
 	b.heldAsks = append(b.heldAsks, ask)
 	live, _ := workflow.NewDisconnectedContext(ctx)
 	_, err := workflow.AwaitWithTimeout(live, heldPatience, func() bool { return ask.done })
@@ -121,7 +121,7 @@ func (b *bindingOrders) awaitHeld(ctx workflow.Context, verb string, o workflows
 	return ask.answer, ask.err
 }
 
-// answerHeld answers who asked for what a migration reports.
+// answerHeld answers the orders that a migration's report decides.
 func (b *bindingOrders) answerHeld(r workflows.MigrationReport) {
 	for _, ask := range b.heldAsks {
 		switch {
@@ -140,7 +140,7 @@ func (b *bindingOrders) obeyOne(v bindingVerb) {
 	key := v.Binding.String()
 	if move, moving := b.st.Moves[key]; moving {
 		// Noted before it is told: it may be ending just now, with nothing written.
-		move.Ordered = v.forMove()
+		move.Ordered = v.asMigrationOrder()
 		b.children.note(move)
 		told := b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered)
 		if told {
@@ -174,11 +174,11 @@ func (b *bindingOrders) callOff(v bindingVerb) {
 		b.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
 		return
 	}
-	b.outcomes.keep(orderedEnd(v.forMove(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: b.now()}))
+	b.outcomes.keep(orderedEnd(v.asMigrationOrder(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: b.now()}))
 	b.dirty = true
 }
 
-// takeNamed starts a child for a task that was kept, or left to a human. A human
+// takeNamed starts a child for a task that was kept, or left to an operator. An operator
 // named it, so it is not off limits to that child, and to no other.
 func (b *bindingOrders) takeNamed(v bindingVerb) {
 	if b.st.UID == "" {
@@ -206,7 +206,7 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	if !moving {
 		return
 	}
-	move.Ordered = v.forMove()
+	move.Ordered = v.asMigrationOrder()
 	b.children.note(move)
 	if !move.Named {
 		b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
@@ -219,14 +219,10 @@ const heldPatience = 10 * time.Second
 
 // heldAsk is a put-back or a release until its migration answers.
 type heldAsk struct {
-	verb   string
-	order  workflows.BindingOrder
-	answer string
-	err    error
-	done   bool
+	verb  string
+	order workflows.BindingOrder
+	reply
 }
-
-func (a *heldAsk) end(answer string, err error) { a.answer, a.err, a.done = answer, err, true }
 
 // ended is the answer that an outcome is.
 func (a *heldAsk) ended(r record.Result) {

@@ -1,15 +1,20 @@
 package clusterfailover
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -19,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -31,30 +37,30 @@ func crowded(ctx workflow.Context, n int) *failover {
 		return types.UID(fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xfff, r.Uint32()&0xfff, r.Uint64()&0xffffffffffff))
 	}
 	now := workflow.Now(ctx)
-	e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
-	e.st.FailoverID, e.st.Attempt, e.st.Phase = "e", 1, phase.FailoverEvacuating
+	f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
+	f.st.FailoverID, f.st.Attempt, f.st.Phase = "e", 1, phase.FailoverEvacuating
 	taint := rules.TaintRef{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: now.Add(-time.Hour)}
 	for p := range 5 {
-		e.st.Policy = append(e.st.Policy, rules.Policy{Priority: int32(p)}) //nolint:gosec // 0 to 4
-		e.st.Dues = append(e.st.Dues, rules.Due{Affected: true, At: taint.TimeAdded, Taint: taint, Reason: reason.TaintUntolerated})
+		f.st.Policy = append(f.st.Policy, rules.Policy{Priority: int32(p)}) //nolint:gosec // 0 to 4
+		f.st.Dues = append(f.st.Dues, rules.Due{Affected: true, At: taint.TimeAdded, Taint: taint, Reason: reason.TaintUntolerated})
 	}
 	for i := range n {
 		app := fmt.Sprintf("%s-%s-%d", words[r.IntN(len(words))], words[r.IntN(len(words))], i)
 		key := karmada.BindingKey{Namespace: fmt.Sprintf("team-%s-%d", words[r.IntN(len(words))], r.IntN(50)), Name: app + "-deployment"}
 		resource := "Deployment " + key.Namespace + "/" + app
 		if i%2 == 0 {
-			e.st.Items = append(e.st.Items, queue.Item{
+			f.st.Items = append(f.st.Items, queue.Item{
 				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: queue.Due, Reason: reason.Waiting, Was: true,
 			})
 			continue
 		}
 		pendingPurge := &record.PendingPurge{Key: key, Namespace: "karmada-es-member1", Work: fmt.Sprintf("%s-%08x", app, r.Uint32()), UID: uid()}
-		e.outcomes.keep(record.Result{
+		f.outcomes.keep(record.Result{
 			Key: key, UID: uid(), Resource: resource, Outcome: phase.OutcomeMigrated, Reason: reason.PendingPurge,
 			To: []string{"member2", "member3"}, At: now.Add(time.Duration(i) * 1234567 * time.Microsecond), Wrote: true, PendingPurge: pendingPurge,
 		})
 	}
-	return e
+	return f
 }
 
 // What a run carries over fits, whatever the number of bindings; so do the answer to
@@ -64,34 +70,34 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 	for _, n := range []int{300, 5_000, 20_000, 100_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			flowtest.InWorkflow(t, func(ctx workflow.Context) {
-				e := crowded(ctx, n)
-				before := len(e.st.Items)
+				f := crowded(ctx, n)
+				before := len(f.st.Items)
 				policies := map[karmada.BindingKey]int{}
 				uids := map[karmada.BindingKey]types.UID{}
-				for _, i := range e.st.Items {
+				for _, i := range f.st.Items {
 					policies[i.Key], uids[i.Key] = i.Policy, i.UID
 				}
-				status, err := json.Marshal(e.st.Status(e.instance, e.cluster, e.now()))
+				status, err := json.Marshal(f.st.Status(f.instance, f.cluster, f.now()))
 				require.NoError(t, err)
 				require.Less(t, len(status), 1_900_000, "a query's answer")
 				begun := time.Now()
-				params := e.carry()
+				params := f.carry()
 				took := time.Since(begun)
 				raw, err := json.Marshal(params)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(raw), 1_000_500)
-				report, err := json.Marshal(e.st.Report(e.cluster, e.now()))
+				report, err := json.Marshal(f.st.Report(f.cluster, f.now()))
 				require.NoError(t, err)
 				require.Less(t, len(report), 1_900_000, "the report")
 				t.Logf("%d bindings: %d bytes carried over, %d items in full, written in %s; query %d, report %d",
-					n, len(raw), len(e.st.Items), took.Round(time.Millisecond), len(status), len(report))
+					n, len(raw), len(f.st.Items), took.Round(time.Millisecond), len(status), len(report))
 
 				var read workflows.ClusterFailoverParams
 				require.NoError(t, json.Unmarshal(raw, &read))
 				next := newFailover(ctx, read)
 				require.Equal(t, n-n/2, before)
 				require.Equal(t, map[string]int{"Migrated": n / 2}, next.st.Counts)
-				require.Len(t, next.st.Items, len(e.st.Items))
+				require.Len(t, next.st.Items, len(f.st.Items))
 				require.Equal(t, n/2, len(next.st.PendingPurges)+next.st.PendingPurgesBeyond)
 				in := map[karmada.BindingKey]bool{}
 				for _, i := range next.st.Items {
@@ -116,15 +122,15 @@ func TestWhatIsCarriedOverStaysBelowAMegabyte(t *testing.T) {
 func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		halted := func(since time.Duration, then pace.Tier) *failover {
-			e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
-			e.st.Terms.FreezeWhenHalted = true
-			at := metaTime(e.now().Add(since))
-			e.st.Cluster.Foreign = []corev1.Taint{{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
-			e.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
+			f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
+			f.st.Terms.FreezeWhenHalted = true
+			at := metav1.NewTime(f.now().Add(since))
+			f.st.Cluster.Foreign = []corev1.Taint{{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
+			f.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierHalted}})
 			require.NoError(t, workflow.Sleep(ctx, 50*time.Minute))
-			e.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: then}})
-			e.newAttempt()
-			return e
+			f.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: then}})
+			f.newAttempt()
+			return f
 		}
 		still := halted(time.Hour, pace.TierHalted)
 		require.Len(t, still.st.Frozen, 1)
@@ -138,5 +144,329 @@ func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 		older.st.Dues = []rules.Due{{Affected: true, At: since.Add(time.Hour), Taint: rules.TaintRef{Key: "down", TimeAdded: since}}}
 		due, _ := older.st.Queue.Due(older.now(), &queue.Item{})
 		require.Equal(t, since.Add(time.Hour+50*time.Minute), due, "its hour, and the halt")
+	})
+}
+
+// throng is a Karmada with very many bindings on one cluster, read page by page.
+type throng struct {
+	activities.Reader // nobody asks for anything else
+	taint             corev1.Taint
+	bindings          []karmada.Binding
+	moved             map[string]bool
+	pages             int
+}
+
+const throngPage = 1000
+
+// Bindings reads one page; the token is where it begins.
+func (x *throng) Bindings(_ context.Context, p activities.Page) (activities.BindingPage, error) {
+	x.pages++
+	from := 0
+	if p.Continue != "" {
+		if _, err := fmt.Sscan(p.Continue, &from); err != nil {
+			return activities.BindingPage{}, err
+		}
+	}
+	to := min(from+throngPage, len(x.bindings))
+	var out activities.BindingPage
+	for _, b := range x.bindings[from:to] {
+		if !x.moved[b.Key.String()] {
+			out.Bindings = append(out.Bindings, b)
+		}
+	}
+	if to < len(x.bindings) {
+		out.Next = &activities.Page{Continue: fmt.Sprint(to)}
+	}
+	return out, nil
+}
+
+// Cluster is the one that fails.
+func (x *throng) Cluster(context.Context, string) (karmada.Cluster, error) {
+	return karmada.Cluster{Name: "m1", UID: "u", Taints: []corev1.Taint{x.taint}}, nil
+}
+
+// Now, Start and Wait are a clock that stands an hour after the taint.
+func (x *throng) Now() time.Time { return x.taint.TimeAdded.Add(time.Hour) }
+
+func (x *throng) ServerNow(context.Context) (time.Time, time.Duration) { return x.Now(), 0 }
+
+func (x *throng) Start() func() time.Duration { return func() time.Duration { return 0 } }
+
+func (x *throng) Wait(context.Context, time.Duration) error { return nil }
+
+// newThrong has n bindings of ten priorities and four tolerations, listed by a name
+// that says nothing about either.
+func newThrong(began time.Time, n int) (x *throng, want []queue.Turn) {
+	at := metav1.NewTime(began.Add(-time.Hour))
+	x = &throng{taint: corev1.Taint{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}, moved: map[string]bool{}}
+	for i := range n {
+		seconds := int64(i % 4 * 60)
+		b := karmada.Binding{
+			Key: karmada.BindingKey{Namespace: fmt.Sprintf("team-%02d", i%37), Name: fmt.Sprintf("app-%06d-deployment", i*7919%n)},
+			UID: types.UID(fmt.Sprintf("%08x-1111-4222-8333-%012x", uint32(i)*2654435761, uint64(i)*11400714819323198485>>16)), Priority: int32(i % 10), Replicas: 2, //nolint:gosec // 0 to 9
+			Clusters:  []karmada.TargetCluster{{Name: "m1", Replicas: 2}},
+			Placement: &karmada.Placement{ClusterTolerations: []corev1.Toleration{{Key: "down", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}},
+		}
+		x.bindings = append(x.bindings, b)
+		// No seconds, and some that are less than the time since, both mean now: the order
+		// is by when they ran out.
+		want = append(want, queue.Turn{Key: b.Key, Priority: b.Priority, Due: at.Add(time.Duration(seconds) * time.Second)})
+	}
+	slices.SortFunc(x.bindings, func(a, b karmada.Binding) int {
+		return queue.Compare(queue.Turn{Key: a.Key}, queue.Turn{Key: b.Key})
+	})
+	slices.SortFunc(want, queue.Compare)
+	return x, want
+}
+
+// A hundred thousand affected bindings in one failover: listed page by page, frozen,
+// queued, cut into runs, and taken from the queue in the one order of all, by the
+// policies that were frozen at first. Whatever was carried over was below 1 MB. The
+// moves themselves are those of any other story.
+//
+// Rules: R4.3-15, R4.4-1, R4.4-7, R4.4-8, R4.4-9, R4.4-14.
+func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
+	const n, perRun = 100_000, 50_000
+	env := flowtest.PatientEnv()
+	began := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	env.SetStartTime(began)
+	x, want := newThrong(began, n)
+	acts := &activities.Activities{Reader: x, Clock: x, Log: slog.New(slog.DiscardHandler)}
+	acts.Register(env)
+
+	var taken []karmada.BindingKey
+	runs, most, started := 0, 0, time.Now()
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		params := workflows.ClusterFailoverParams{Cluster: "m1"}
+		for ; len(taken) < n; runs++ {
+			f := newFailover(ctx, params)
+			if runs == 0 {
+				f.st.FailoverID, f.st.Attempt, f.st.UID, f.st.Phase = "e", 1, "u", phase.FailoverEvacuating
+				f.st.Terms.Mode = rules.ModeEnforce
+			}
+			f.affected.refresh()
+			if left := len(f.st.Items); left != n-len(taken) {
+				return fmt.Errorf("run %d: %d are queued, want %d", runs, left, n-len(taken))
+			}
+			taken = append(taken, x.take(f, perRun)...)
+			params = f.carry()
+			raw, err := json.Marshal(params)
+			if err != nil {
+				return err
+			}
+			most = max(most, len(raw))
+			var read workflows.ClusterFailoverParams
+			if err := json.Unmarshal(raw, &read); err != nil {
+				return err
+			}
+			params = read
+			x.edit() // what a later list reads is not what was frozen
+		}
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	t.Logf("%d bindings over %d runs, %d pages: at most %d bytes carried over, %s", n, runs, x.pages, most, time.Since(started).Round(time.Millisecond))
+	require.Equal(t, n/perRun, runs)
+	require.Greater(t, x.pages, runs*n/throngPage/2, "listed page by page, by each run")
+	require.LessOrEqual(t, most, 1_000_500)
+	require.Len(t, taken, n)
+	for i := range want {
+		require.Equal(t, want[i].Key, taken[i], "the %d. of all", i)
+	}
+}
+
+// take moves the most urgent, a window at a time, as a dispatch would.
+func (x *throng) take(f *failover, many int) []karmada.BindingKey {
+	var taken []karmada.BindingKey
+	for len(taken) < many {
+		gone := map[int]bool{}
+		for _, at := range f.st.Queue.First(f.now(), queue.Due, 5000) {
+			i := f.st.Items[at]
+			gone[at], x.moved[i.Key.String()] = true, true
+			taken = append(taken, i.Key)
+			f.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Outcome: phase.OutcomeMigrated, Reason: reason.Purged, Wrote: true, At: f.now()})
+		}
+		if len(gone) == 0 {
+			return taken
+		}
+		kept := f.st.Items[:0]
+		for at, i := range f.st.Items {
+			if !gone[at] {
+				kept = append(kept, i)
+			}
+		}
+		f.st.Items = kept
+	}
+	return taken
+}
+
+// edit turns every priority attempt, and has nothing tolerated any more.
+func (x *throng) edit() {
+	for i := range x.bindings {
+		b := &x.bindings[i]
+		b.Priority = 100 - b.Priority
+		b.Placement = &karmada.Placement{}
+	}
+}
+
+// What observe has judged leaves the queue and is not judged again in this attempt; what
+// is blocked can be left for later too. So what is carried stays bounded in both.
+// Rules: R4.4-7, R4.15-5.
+func TestWhatObserveJudgedAndWhatIsBlockedIsCarriedInBounds(t *testing.T) {
+	const n = 30_000
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := crowded(ctx, 2*n)
+		f.st.Terms.Mode, f.st.PendingPurges = rules.ModeObserve, nil
+		f.st.Ledger.Reset()
+		all := make([]queue.Item, len(f.st.Items))
+		copy(all, f.st.Items)
+		for at := range f.st.Items {
+			i := &f.st.Items[at]
+			if i.State = queue.Ready; at >= n/50 {
+				i.State, i.Reason, i.Message, i.Permanent = queue.Blocked, reason.Malformed, "spec.placement: "+i.Resource+" "+string(i.UID), true
+			}
+		}
+		f.dispatcher.simulate()
+		require.Len(t, f.st.Items, n-n/50)
+		require.Equal(t, map[string]int{"WouldMove": n / 50}, f.st.Counts)
+		judged := all[0]
+		f.st.Queue.Index()
+		f.affected.join(activities.Targeting{Key: judged.Key, UID: judged.UID}, rules.Policy{}, map[string]int{})
+		require.Len(t, f.st.Items, n-n/50, "it is not queued again")
+		f.listDirty = false
+		f.affected.changed(workflows.BindingsChanged{Bindings: []proof.BindingFact{{Key: judged.Key, UID: judged.UID}}})
+		require.False(t, f.listDirty, "a change of it is no reason to list")
+		raw, err := json.Marshal(f.carry())
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(raw), 1_000_500)
+		require.NotEmpty(t, f.st.Later)
+	})
+}
+
+// Permits that nobody may use now are kept until they have passed, for who may use them
+// then; where nothing is evicted any more they are dropped.
+//
+// Rules: R4.5-11, R4.6-23.
+func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*failover)
+		kept int
+	}{
+		"paused": {end: func(f *failover) {
+			f.st.Paused = &workflows.Order{Who: "jane", Reason: "look first"}
+			f.dispatcher.dispatch()
+		}, kept: 2},
+		"nobody waits":   {end: func(f *failover) { f.st.Items = nil; f.dispatcher.dispatch() }, kept: 2},
+		"recovering":     {end: func(f *failover) { f.st.Phase = phase.FailoverRecovering; f.actRecovering() }, kept: 0},
+		"the queue ends": {end: func(f *failover) { f.closeQueue(nil) }, kept: 0},
+		"cluster gone":   {end: func(f *failover) { f.actGone() }, kept: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flowtest.InWorkflow(t, func(ctx workflow.Context) {
+				f := crowded(ctx, 10)
+				f.st.Moves, f.st.Terms.Mode = map[string]workflows.Move{}, rules.ModeEnforce
+				f.st.Terms.InFlight, f.st.Terms.Waiting = 300, 1500
+				passed := pace.Permits{Number: 7, Size: 3, First: f.now().Add(-time.Hour), Window: time.Second}
+				f.st.Grants = []workflows.Grant{{Permits: passed}, {Permits: pace.Permits{Number: 10, Size: 2, First: f.now().Add(time.Second), Window: time.Second}}}
+				c.end(f)
+				require.Equal(t, c.kept, f.grants.inHand())
+			})
+		})
+	}
+}
+
+// Rules: R4.4-13.
+func TestNothingBeginsBeforeAnOrderAboutOneBindingIsObeyed(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := crowded(ctx, 10)
+		f.st.Moves = map[string]workflows.Move{}
+		f.st.Terms.InFlight, f.st.Terms.Waiting = 300, 1500
+		require.True(t, f.dispatcher.mayBegin())
+		f.bindingOrders.orderOne(workflows.UpdateSkip, workflows.BindingOrder{})
+		require.False(t, f.dispatcher.mayBegin())
+	})
+}
+
+// What was left for later owes an outcome only where a taint had made it move in this
+// attempt. What the list brings back owes it still, whatever moves it now; what the list does
+// not bring back was moved by others.
+//
+// Rules: R4.4-7, R4.9-52.
+func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		for name, end := range map[string]func(*failover){
+			"recovered": func(f *failover) { f.closeQueue(nil) },
+			"gone":      func(f *failover) { f.actGone() },
+		} {
+			f := crowded(ctx, 400)
+			f.st.Moves = map[string]workflows.Move{}
+			for at := range f.st.Items {
+				f.st.Items[at].Was = at%4 != 0 // 50 of 200 are idle
+			}
+			all := slices.Clone(f.st.Items)
+			f.st.Queue.LeaveForLater(f.now(), 40)
+			require.Len(t, f.st.Items, 40, name)
+			left := 0
+			for _, set := range append(slices.Clone(f.st.Later), f.st.LaterIdle...) {
+				left += set.Len()
+			}
+			require.Equal(t, 160, left)
+			require.Less(t, f.st.Status(f.instance, f.cluster, f.now()).Left, left, "only those that owe an outcome")
+			f.st.Moves[all[199].Key.String()] = workflows.Move{Key: all[199].Key, UID: all[199].UID, Attempt: 1}
+			f.st.Queue.Index()
+			for _, i := range append(slices.Clone(all[:120]), all[199]) {
+				f.affected.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})
+			}
+			for _, i := range f.st.Items {
+				at := slices.IndexFunc(all, func(x queue.Item) bool { return x.Key == i.Key })
+				require.Equal(t, all[at].Was, i.Was, "it owes what it owed")
+				require.Equal(t, all[at].Policy, i.Policy)
+			}
+			require.Less(t, len(f.st.Items), 200, "some are left")
+			delete(f.st.Moves, all[199].Key.String())
+			end(f)
+			// One of those that owe an outcome moves; its migration will tell.
+			require.Equal(t, map[string]int{"Migrated": 200, "Abandoned": 149}, f.st.Counts, name)
+		}
+	})
+}
+
+// Rules: R4.4-7, R4.3-19.
+func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := crowded(ctx, 100)
+		gone := f.st.Items[0]
+		f.st.Queue.LeaveForLater(f.now(), 0)
+		f.outcomes.endLater(phase.OutcomeMovedByOthers)
+		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 50}, f.st.Counts)
+		f.outcomes.keep(record.Result{Key: gone.Key, UID: gone.UID, Outcome: phase.OutcomeRestored, Wrote: true})
+		require.Equal(t, map[string]int{"Migrated": 50, "MovedByOthers": 49, "Restored": 1}, f.st.Counts, "one that comes back has one outcome")
+	})
+}
+
+// A parent that holds its dependents waits for its permit as one in the queue does: who
+// pauses or snoozes it meanwhile is obeyed.
+//
+// Rules: R4.4-11, R4.10-8.
+func TestAParentThatWaitsForItsPermitObeysAPauseAndASnooze(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := crowded(ctx, 10)
+		f.st.Terms.InFlight, f.st.Terms.Waiting = 300, 1500
+		f.st.Items = nil
+		key := karmada.BindingKey{Namespace: "shop", Name: "app"}
+		f.st.Moves = map[string]workflows.Move{key.String(): {Key: key, Phase: phase.MigrationChecking, Policy: 3, Holds: true, WantsPermit: true}}
+		require.Equal(t, turn{item: -1, move: key.String(), priority: 3, ok: true}, f.dispatcher.next())
+
+		one := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "wait"}, Scope: queue.Scope{Binding: key}}
+		require.NoError(t, f.standing.refusePause(one))
+		f.standing.pause(one)
+		require.False(t, f.dispatcher.next().ok)
+		f.standing.resumeScoped(one)
+		require.True(t, f.dispatcher.next().ok)
+
+		snooze := workflows.SnoozeOrder{ScopedOrder: one, For: "10m"}
+		require.NoError(t, f.standing.refuseSnooze(snooze))
+		require.Contains(t, f.standing.snooze(snooze), "1 due times moved later", "it is due, and held off its write")
+		require.False(t, f.dispatcher.next().ok)
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// children are the migrations that run for this failover: it starts them, tells them what concerns
+// children are the migrations that run for this failover: it starts them, signals to them what concerns
 // them, and takes their reports and their ends.
 type children struct {
 	*run
@@ -39,8 +39,8 @@ type starting struct {
 	child  workflow.ChildWorkflowFuture
 }
 
-// startMove begins the child that evicts under one permit.
-func (c *children) startMove(i queue.Item, permit pace.Permit) {
+// startMigration begins the child that evicts under one permit.
+func (c *children) startMigration(i queue.Item, permit pace.Permit) {
 	due, why := c.st.Queue.Due(c.now(), &i)
 	c.startChild(i, workflows.MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
 }
@@ -70,8 +70,8 @@ func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 		WorkflowID:            id,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         reason.Summary(moveSummary(i, c.cluster, st)),
-		StaticDetails:         moveDetails,
+		StaticSummary:         reason.Summary(migrationSummary(i, c.cluster, st)),
+		StaticDetails:         migrationDetails,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			workflows.SearchCluster.ValueSet(c.cluster), workflows.SearchBinding.ValueSet(workflows.Storable(i.Key.String())), workflows.SearchMode.ValueSet(string(c.st.Terms.Mode)),
 		),
@@ -90,8 +90,8 @@ func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 	c.starting = append(c.starting, starting{item: i, move: move, adopts: st.Adopts(), named: st.Ref.Named, child: child})
 }
 
-// moveDetails stand beside the live page of every migration. They are in its parent's history once for each: short.
-const moveDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel` of this one binding, as written there. Never *Terminate*."
+// migrationDetails stand beside the live page of every migration. They are in its parent's history once for each: short.
+const migrationDetails = "**Current Details** is the page of this move; R reads it again. *Request Cancellation* is `lifeboat cancel` of this one binding, as written there. Never *Terminate*."
 
 // awaitStarts waits until the server has started, or refused, every child that was begun.
 func (c *children) awaitStarts() {
@@ -114,7 +114,7 @@ func (c *children) takeStart() {
 	c.started(s, err)
 }
 
-// startsAnswered tells whether every child that was begun has its answer.
+// startsAnswered reports whether every child that was begun has its answer.
 func (c *children) startsAnswered() bool {
 	return len(c.starting) > 0 && !slices.ContainsFunc(c.starting, func(s starting) bool { return !s.answered() })
 }
@@ -137,7 +137,7 @@ func (c *children) started(s starting, err error) {
 		delete(c.st.Moves, key)
 		c.log.Error("could not start a migration", "binding", key, "error", err)
 		if s.adopts {
-			c.adoptDirty = true // its task stands, and nobody works on it
+			c.adoptDirty = true // its task stands, and no migration works on it
 			c.backOff()
 		} else {
 			c.waiting.block(&s.item, reason.Unreachable, err.Error())
@@ -146,7 +146,7 @@ func (c *children) started(s starting, err error) {
 	}
 }
 
-// alreadyRuns tells that a child of that id runs. The SDK's test environment says so
+// alreadyRuns reports whether a child of that id runs. The SDK's test environment says so
 // in the server's words, not in its own.
 func alreadyRuns(err error) bool {
 	var running *temporal.ChildWorkflowExecutionAlreadyStartedError
@@ -155,7 +155,7 @@ func alreadyRuns(err error) bool {
 }
 
 // own counts a child as Lifeboat's. One that comes after the recovery reached its
-// siblings is told now: the same row of the table applies.
+// siblings gets the signal now: the same row of the table applies.
 func (c *children) own(m workflows.Move) {
 	c.note(m)
 	// Its outcome is the child's to tell, not the queue's.
@@ -185,17 +185,17 @@ func (c *children) adopt(o activities.Orphan, orphan bool) {
 	case known && !orphan:
 	case orphan:
 		delete(c.st.Moves, o.Key.String())
-		c.adoptMove(o)
+		c.adoptOrphan(o)
 	case o.Owner == workflows.BindingMigrationID(c.instance, c.cluster, o.Key):
 		move := workflows.Move{Key: o.Key, UID: o.UID, Resource: o.Resource, Attempt: c.st.Attempt, Policy: -1, Phase: phase.MigrationPlacing, Since: c.now(), Heard: c.now()}
 		c.ownRunning(move)
 	}
 }
 
-// adoptMove starts a child that takes over a hold task without a running owner. It goes
+// adoptOrphan starts a child that takes over a hold task without a running owner. It goes
 // by the policy that is frozen of its binding, or frozen now: what the scheduler puts back
 // is removed again only where that policy moves it.
-func (c *children) adoptMove(o activities.Orphan) {
+func (c *children) adoptOrphan(o activities.Orphan) {
 	i := queue.Item{Key: o.Key, UID: o.UID, Resource: o.Resource, Policy: -1}
 	left, earlier := c.st.Queue.Remembered(o.Key, o.UID)
 	switch at := c.st.Queue.Find(o.Key); {
@@ -210,7 +210,7 @@ func (c *children) adoptMove(o activities.Orphan) {
 }
 
 // dismissFormerChildren ends children of an earlier failover that wait for a permit, which
-// nobody will give them: nothing of theirs is written, and the list starts them anew.
+// they will not get: nothing of theirs is written, and the list starts them again.
 func (c *children) dismissFormerChildren() {
 	formerChildren := c.former
 	c.former = nil
@@ -222,8 +222,8 @@ func (c *children) dismissFormerChildren() {
 	}
 }
 
-// signal tells a child; one that is not running any more is dropped, and its
-// binding looked at again. False means that it was, without a word.
+// signal sends a signal to a child; one that is not running any more is dropped, and its
+// binding looked at again. False means that it was, without a report.
 func (c *children) signal(m workflows.Move, name string, message any) (told bool) {
 	c.awaitStarts() // the server refuses a signal to a child that it has not started yet
 	id := workflows.BindingMigrationID(c.instance, c.cluster, m.Key)
@@ -233,7 +233,7 @@ func (c *children) signal(m workflows.Move, name string, message any) (told bool
 	}
 	c.log.Warn("a migration is not running any more", "binding", m.Key.String(), "error", err)
 	if _, still := c.st.Moves[m.Key.String()]; !still {
-		return true // it told its end meanwhile
+		return true // it reported its end meanwhile
 	}
 	delete(c.st.Moves, m.Key.String())
 	c.adoptDirty, c.listDirty, c.dirty = true, true, true
@@ -259,8 +259,8 @@ func (c *children) rejoined(m workflows.Move) {
 	}
 }
 
-// tellAll tells every child. While one is told, another may end.
-func (c *children) tellAll(name string, message func(workflows.Move) any) {
+// signalAll sends a signal to every child. Meanwhile another child may end.
+func (c *children) signalAll(name string, message func(workflows.Move) any) {
 	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
 		if m, still := c.st.Moves[key]; still {
 			c.signal(m, name, message(m))
@@ -268,19 +268,19 @@ func (c *children) tellAll(name string, message func(workflows.Move) any) {
 	}
 }
 
-// tellRecovery tells every child that the cluster has recovered, or who cancelled; each is to
+// signalRecovery reports to every child that the cluster has recovered, or which operator cancelled; each has to
 // answer it before the untaint.
-func (c *children) tellRecovery(cancelled *workflows.Order) {
-	c.tellAll(workflows.SignalRecover, func(m workflows.Move) any {
+func (c *children) signalRecovery(cancelled *workflows.Order) {
+	c.signalAll(workflows.SignalRecover, func(m workflows.Move) any {
 		m.Excused = false // by an older attempt
 		c.note(m)
 		return workflows.Recover{Attempt: c.st.Attempt, Cancelled: cancelled, PutBack: c.st.StopPutBack}
 	})
 }
 
-// tellScoped tells those that are not placed: the scheduler may put their cluster back,
+// signalScoped signals to those that are not placed: the scheduler may put their cluster back,
 // and it is not taken out again while they are paused.
-func (c *children) tellScoped(v scopedVerb) {
+func (c *children) signalScoped(v scopedVerb) {
 	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
 		m, still := c.st.Moves[key]
 		if still && !m.Placed && v.Covers(m.Key) && (v.verb == workflows.UpdatePause) == c.st.Queue.IsPaused(m.Key) {
@@ -290,7 +290,7 @@ func (c *children) tellScoped(v scopedVerb) {
 }
 
 // endedOutside gives a binding its outcome when its child was ended from outside: what was
-// released by then, nobody lists again. One that still holds is adopted, one that still
+// released by then, no list brings back. One that still holds is adopted, one that still
 // targets the cluster is listed, and its own outcome takes the place of this.
 func (c *children) endedOutside(m workflows.Move) {
 	c.outcomes.keepIn(m.Attempt, record.Result{
@@ -299,13 +299,13 @@ func (c *children) endedOutside(m workflows.Move) {
 	})
 }
 
-// silence is for how long a child may say nothing before it is asked for a sign of life.
+// silence is for how long a child may report nothing before it is signalled.
 const silence = 3 * time.Minute
 
 // pokeSilent finds children that were terminated: their report will never come.
 func (c *children) pokeSilent() {
 	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
-		m, still := c.st.Moves[key] // one may have reported while another was asked
+		m, still := c.st.Moves[key] // one may have reported while another was signalled
 		if !still || c.now().Sub(m.Heard) < silence {
 			continue
 		}

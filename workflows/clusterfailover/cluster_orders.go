@@ -3,9 +3,11 @@ package clusterfailover
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -14,7 +16,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// clusterOrders are a human's orders about what stands on the cluster: a drain, a taint, and their ends.
+// clusterOrders are an operator's orders about what stands on the cluster: a drain, a taint, and their ends.
 type clusterOrders struct {
 	*run
 	draining  *draining
@@ -34,7 +36,7 @@ func (co *clusterOrders) askCluster(ctx workflow.Context, ask *clusterAsk) (stri
 
 // obey carries out orders about what stands on the cluster, in their order. They
 // wait for the first judgement of the cluster and, as every first write does, for
-// the pacer's first word.
+// the pacer's first signal.
 func (co *clusterOrders) obey() {
 	for len(co.asks) > 0 && (co.st.UID != "" || !co.st.GoneAt.IsZero()) {
 		if co.enforcing() && co.st.Pace.Tier == "" && co.st.GoneAt.IsZero() {
@@ -42,7 +44,7 @@ func (co *clusterOrders) obey() {
 		}
 		ask := co.asks[0]
 		co.asks, co.dirty = co.asks[1:], true
-		ask.end(co.obeyAsk(ask))
+		ask.end(ask.obey(ask))
 		if ask.err == nil {
 			co.clusterDirty = true
 			co.judgement.assess() // before anything is done under the taints of a moment ago
@@ -50,20 +52,7 @@ func (co *clusterOrders) obey() {
 	}
 }
 
-func (co *clusterOrders) obeyAsk(ask *clusterAsk) (string, error) {
-	switch ask.verb {
-	case workflows.UpdateDrain:
-		return co.obeyDrain(ask)
-	case workflows.UpdateTaint:
-		return co.obeyTaint(ask)
-	case workflows.UpdateUntaint:
-		return co.obeyUntaint(ask)
-	default:
-		return co.obeyUndrain(ask.by)
-	}
-}
-
-// refuseAsks answers those who come too late.
+// refuseAsks refuses orders that come too late.
 func (co *clusterOrders) refuseAsks() {
 	for _, ask := range co.asks {
 		ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", workflows.ErrorClosing))
@@ -71,7 +60,7 @@ func (co *clusterOrders) refuseAsks() {
 	co.asks = nil
 }
 
-// beginsNothing says why a human cannot begin something new here, empty when that is
+// beginsNothing says why an operator cannot begin something new here, empty when that is
 // possible; what names it.
 func (co *clusterOrders) beginsNothing(what string) string {
 	switch {
@@ -96,7 +85,7 @@ func (co *clusterOrders) obeyDrain(ask *clusterAsk) (string, error) {
 		return "", err
 	}
 	d := ask.drain
-	co.trail.ordered(ask.verb, ask.by, queue.Scope{}, "selector", d.Selector, "rate", flow.RateOf(d.Rate), "honourTolerations", flow.Yes(d.HonourTolerations))
+	co.trail.ordered(workflows.UpdateDrain, ask.by, queue.Scope{}, "selector", d.Selector, "rate", flow.RateOf(d.Rate), "honourTolerations", flow.Yes(d.HonourTolerations))
 	if before == nil { // the same order given twice lets nothing go sooner
 		co.draining.begin()
 	}
@@ -106,7 +95,8 @@ func (co *clusterOrders) obeyDrain(ask *clusterAsk) (string, error) {
 	return "draining: every binding moves off it at the fleet's pace, its old copy held until the new one is healthy", nil
 }
 
-func (co *clusterOrders) obeyUndrain(by workflows.Order) (string, error) {
+func (co *clusterOrders) obeyUndrain(ask *clusterAsk) (string, error) {
+	by := ask.by
 	switch {
 	case co.st.Cluster.Drain == nil || !co.st.GoneAt.IsZero():
 		return "", flow.Refused("it is not being drained")
@@ -124,13 +114,13 @@ func (co *clusterOrders) obeyUndrain(by workflows.Order) (string, error) {
 }
 
 func (co *clusterOrders) orderDrain(ctx workflow.Context, o workflows.DrainOrder) (string, error) {
-	return co.askCluster(ctx, &clusterAsk{verb: workflows.UpdateDrain, by: o.Order, drain: &karmada.Drain{
+	return co.askCluster(ctx, &clusterAsk{obey: co.obeyDrain, by: o.Order, drain: &karmada.Drain{
 		Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
 	}})
 }
 
 func (co *clusterOrders) orderUndrain(ctx workflow.Context, o workflows.Order) (string, error) {
-	return co.askCluster(ctx, &clusterAsk{verb: workflows.UpdateUndrain, by: o})
+	return co.askCluster(ctx, &clusterAsk{obey: co.obeyUndrain, by: o})
 }
 
 func (co *clusterOrders) obeyTaint(ask *clusterAsk) (string, error) {
@@ -165,7 +155,7 @@ func (co *clusterOrders) obeyUntaint(ask *clusterAsk) (string, error) {
 }
 
 // endsOrders are the orders that an untaint ends, or why it ends none: a taint that
-// a rule or somebody else put is not an order's to take away.
+// a rule or another actor put stays.
 func (co *clusterOrders) endsOrders(t karmada.OrderedTaint) (ended []karmada.OrderedTaint, why string) {
 	c := co.st.Cluster
 	switch {
@@ -191,7 +181,7 @@ func (co *clusterOrders) endsOrders(t karmada.OrderedTaint) (ended []karmada.Ord
 }
 
 // taintOf is an order about a taint, as read makes it out.
-func (co *clusterOrders) taintOf(verb, description string, read func(workflows.TaintOrder) (karmada.OrderedTaint, string)) flow.Update {
+func (co *clusterOrders) taintOf(verb, description string, read func(workflows.TaintOrder) (karmada.OrderedTaint, string), obey func(*clusterAsk) (string, error)) flow.Update {
 	return flow.Awaited(verb, description, func(o workflows.TaintOrder) error {
 		if _, wrong := read(o); wrong != "" {
 			return flow.Refused(wrong)
@@ -202,7 +192,7 @@ func (co *clusterOrders) taintOf(verb, description string, read func(workflows.T
 		if wrong != "" {
 			return "", flow.Refused(wrong)
 		}
-		return co.askCluster(ctx, &clusterAsk{verb: verb, by: o.Order, taint: taint})
+		return co.askCluster(ctx, &clusterAsk{obey: obey, by: o.Order, taint: taint})
 	})
 }
 
@@ -222,9 +212,102 @@ func endedTaint(o workflows.TaintOrder) (t karmada.OrderedTaint, wrong string) {
 	return karmada.ParseTaint(o.Taint)
 }
 
-// begunTaint is the taint that is to stand, with who ordered it.
+// begunTaint is the taint that is to stand, with the operator who ordered it.
 func begunTaint(o workflows.TaintOrder) (karmada.OrderedTaint, string) {
 	t, wrong := karmada.ParseTaint(o.Taint)
 	t.Who, t.Why = o.Who, o.Reason
 	return t, wrong
+}
+
+// MemoDrain is the memo field for the operator who drains the cluster, and why.
+const MemoDrain = "lifeboatDrain"
+
+// draining is what a drain asks for beside the failover: a rate of its own, and the bans that keep
+// the scheduler from the cluster.
+type draining struct {
+	*run
+	judgement *judgement
+}
+
+// rate is the rate that a drain keeps to by itself, 0 for none. Where the
+// cluster fails as well there is no time for that.
+func (d *draining) rate() float64 {
+	if d.st.Cluster.Drain == nil || d.judgement.failing() {
+		return 0
+	}
+	return d.st.Cluster.Drain.Rate
+}
+
+// mayBegin reports whether a drain's own rate lets a migration begin: none is on its way to
+// its write, and the last write is long enough ago.
+func (d *draining) mayBegin() bool {
+	if d.rate() == 0 {
+		return true
+	}
+	for _, key := range workflow.DeterministicKeys(d.st.Moves) {
+		if m := d.st.Moves[key]; unwritten(m.Phase) && !m.Holds {
+			return false
+		}
+	}
+	return !d.now().Before(d.st.NextDrain)
+}
+
+// want is how many permits to ask for: never one that could not be used now.
+func (d *draining) want(want int) int {
+	want = max(0, want)
+	switch {
+	case d.rate() == 0:
+		return want
+	case !d.mayBegin():
+		return 0
+	default:
+		return min(want, 1)
+	}
+}
+
+// wrote counts an eviction against a drain's own rate, from its acknowledgement.
+func (d *draining) wrote(m workflows.Move, r workflows.MigrationReport) {
+	wrote := !unwritten(r.Phase) && r.Result == nil || r.Result != nil && r.Result.Wrote
+	if rate := d.rate(); rate > 0 && wrote && unwritten(m.Phase) {
+		d.st.NextDrain = d.now().Add(pace.Apart(rate))
+	}
+}
+
+// banned notes that Lifeboat tasks keep the cluster from the scheduler.
+func (d *draining) banned(found bool) { d.st.Bans = d.st.Bans || found }
+
+// begin has the drain's own rate begin again.
+func (d *draining) begin() { d.st.NextDrain = time.Time{} }
+
+// liftBans frees every binding that a drain, now ended, keeps off this cluster; false
+// means that it could not be done for now.
+func (d *draining) liftBans() bool {
+	malformed := 0
+	for page := (activities.Page{}); d.st.Bans; {
+		var r activities.BansResult
+		ctx := flow.Doing(d.ctx, "let the scheduler use "+d.cluster+" again where the drain had banned it")
+		request := activities.BansRequest{Cluster: d.cluster, Mode: d.st.Terms.Mode, Page: page}
+		if err := workflow.ExecuteActivity(ctx, activities.NameLiftBans, request).Get(ctx, &r); err != nil || r.Refused {
+			d.log.Warn("could not lift the bans of a drain", "refused", r.Refused, "error", err)
+			d.clusterDirty = true
+			d.backOff()
+			return false
+		}
+		if malformed += r.Malformed; r.Next != nil {
+			page = *r.Next
+			continue
+		}
+		if d.st.Bans = malformed > 0; malformed > 0 {
+			d.log.Warn("bans of a drain stay on bindings that nobody understands", "bindings", malformed)
+			d.clusterDirty = true
+			d.backOff()
+			return false
+		}
+	}
+	return true
+}
+
+// unwritten reports whether an eviction may still be sent in a phase.
+func unwritten(p phase.Migration) bool {
+	return p == phase.MigrationChecking || p == phase.MigrationQueued || p == phase.MigrationEvicting
 }

@@ -1,6 +1,8 @@
 package clusterfailover
 
 import (
+	"slices"
+
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -21,7 +23,7 @@ type dispatcher struct {
 	grants    *grants
 }
 
-// dispatch gives every permit in hand to the most urgent ready binding. Those that nobody may
+// dispatch gives every permit in hand to the most urgent ready binding. Those that no binding may
 // use now are kept until they have passed.
 func (d *dispatcher) dispatch() {
 	if !d.enforcing() {
@@ -60,7 +62,7 @@ func (d *dispatcher) readyReason() reason.Reason {
 	}
 }
 
-// mayBegin: nobody paused, and the windows have room, also should all that is in flight come to
+// mayBegin: the failover is not paused, and the windows have room, also should all that is in flight come to
 // wait. An order about one binding that came since this turn began is obeyed first: a skip that
 // was accepted must not find its binding on the way.
 func (d *dispatcher) mayBegin() bool {
@@ -99,7 +101,7 @@ func (d *dispatcher) startHolds() {
 	}
 }
 
-// dispatchOne gives one permit to whose turn it is; false means to nobody.
+// dispatchOne gives one permit to whose turn it is; false means to none.
 func (d *dispatcher) dispatchOne() bool {
 	if len(d.orders.bindings) > 0 || d.st.Paused != nil || !d.draining.mayBegin() {
 		return false
@@ -115,14 +117,14 @@ func (d *dispatcher) dispatchOne() bool {
 	if turn.item >= 0 {
 		item := d.st.Items[turn.item]
 		d.st.Queue.Remove(turn.item)
-		d.children.startMove(item, permit)
+		d.children.startMigration(item, permit)
 		return true
 	}
 	d.children.permit(d.st.Moves[turn.move], permit)
 	return true
 }
 
-// turn is who gets the next permit: a queued binding, or a migration that waits for it.
+// turn is what gets the next permit: a queued binding, or a migration that waits for it.
 type turn struct {
 	item     int // its place in the queue, -1 for none
 	move     string
@@ -157,7 +159,7 @@ func (d *dispatcher) next() turn {
 	}
 }
 
-// waitForPermit are the moves that hold their dependents and may have a permit now: nobody
+// waitForPermit are the migrations that hold their dependents and may have a permit now: no operator
 // has paused or snoozed them since.
 func (d *dispatcher) waitForPermit() (keys []string) {
 	for _, key := range workflow.DeterministicKeys(d.st.Moves) {
@@ -173,7 +175,7 @@ func (d *dispatcher) waitForPermit() (keys []string) {
 	return keys
 }
 
-// itemOf is a move as it stood in the queue, as far as order and due time go.
+// itemOf is a migration as it stood in the queue, as far as order and due time go.
 func itemOf(m workflows.Move) queue.Item { return queue.Item{Key: m.Key, Policy: m.Policy} }
 
 // simulate is what observe does instead of moving: at the pace that would hold,
@@ -205,7 +207,7 @@ func (d *dispatcher) granted(m workflows.Grant) {
 	}
 }
 
-// requestPermits tells the pacer what this cluster wants now: on change, and again at an
+// requestPermits sends the pacer what this cluster wants now: on change, and again at an
 // interval until it is answered.
 func (d *dispatcher) requestPermits() {
 	if !d.enforcing() || d.judgement.onlyCordons() {
@@ -219,7 +221,7 @@ func (d *dispatcher) requestPermits() {
 		return
 	}
 	if !want.Open && d.st.Asked.Cluster == "" {
-		return // it never heard of us
+		return // it has no request of this failover
 	}
 	err := workflow.SignalExternalWorkflow(d.ctx, workflows.FleetPacerID(d.instance), "", workflows.SignalPermitRequest, want).Get(d.ctx, nil)
 	if err != nil {
@@ -242,4 +244,58 @@ func (d *dispatcher) want() workflows.PermitRequest {
 		r.Priority = d.next().priority
 	}
 	return r
+}
+
+// grants are the permits in hand, as the pacer granted them.
+type grants struct{ *run }
+
+// accept keeps a grant; false for one that no pacer sends, or that is known.
+func (g *grants) accept(m workflows.Grant) bool {
+	if !m.Valid() || len(m.FailoverID) > workflows.MaxText {
+		g.log.Warn("ignored a malformed signal", "signal", workflows.SignalGrant, "number", m.Number)
+		return false
+	}
+	if slices.ContainsFunc(g.st.Grants, func(x workflows.Grant) bool { return x.Number == m.Number }) {
+		return false
+	}
+	g.st.Grants = append(g.st.Grants, m)
+	g.st.Newest = m.Number + int64(m.Size) - 1
+	return true
+}
+
+// drop drops what is in hand: nothing is evicted any more.
+func (g *grants) drop() { g.st.Grants = nil }
+
+// takePermit takes the next permit in hand.
+func (g *grants) takePermit() pace.Permit {
+	permit, rest := g.st.Grants[0].Take()
+	g.st.Grants[0].Permits = rest
+	if rest.Size <= 0 {
+		g.st.Grants = g.st.Grants[1:]
+	}
+	return permit
+}
+
+// dropPassed drops the permits in hand that have passed, and a grant of moments that no pacer
+// gives so far ahead.
+func (g *grants) dropPassed() {
+	for len(g.st.Grants) > 0 {
+		switch first, _ := g.st.Grants[0].Take(); {
+		case first.Earliest.After(g.now().Add(2 * pace.PermitsEnd)):
+			g.st.Grants = g.st.Grants[1:]
+		case g.now().Before(first.Latest):
+			return
+		default:
+			g.takePermit()
+		}
+	}
+}
+
+// inHand counts those in hand that have not passed.
+func (g *grants) inHand() (n int) {
+	g.dropPassed()
+	for _, x := range g.st.Grants {
+		n += x.Size
+	}
+	return n
 }

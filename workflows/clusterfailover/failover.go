@@ -16,13 +16,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// failover runs one ClusterFailover: its turn, and what each phase asks for.
+// failover runs one ClusterFailover: its turn, and what each phase does.
 type failover struct {
 	*run
 	judgement     *judgement     // does the cluster fail, has it recovered
 	outcomes      *outcomes      // what became of bindings
 	standing      *standing      // snoozes, pauses, priorities
-	approvals     *approvals     // who agreed, who is asked
+	approvals     *approvals     // approvals given, approvals awaited
 	waiting       *waiting       // the queue as time passes
 	draining      *draining      // a drain's own rate, and its bans
 	taints        *taints        // what Lifeboat writes on the cluster
@@ -30,11 +30,11 @@ type failover struct {
 	evictor       *evictor       // Karmada's own taint manager beside it
 	orphans       *orphans       // hold tasks without an owner
 	oldCopies     *oldCopies     // pending purges
-	fences        *fences        // who vouches that old copies are dead
+	fences        *fences        // proofs that old copies are dead
 	preCheck      *preCheck      // is there somewhere to go
-	affected      *affected      // whom the taints move
+	affected      *affected      // the bindings that the taints move
 	grants        *grants        // the permits in hand
-	dispatcher    *dispatcher    // who gets the next permit
+	dispatcher    *dispatcher    // permits for the most urgent bindings
 	bindingOrders *bindingOrders // orders about one binding
 	clusterOrders *clusterOrders // drain, taint, and their ends
 	wholeOrders   *wholeOrders   // cancel, resume, enforce
@@ -47,46 +47,46 @@ type failover struct {
 }
 
 // Workflow is the failover of one cluster, from first suspicion to last
-// purge. Its turn is always the same: look at the cluster, obey humans, do what
-// the phase asks for, tell the pacer, wait.
+// purge. Its turn is always the same: look at the cluster, obey operators, do what
+// the phase requires, report to the pacer, wait.
 func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflows.FailoverReport, error) {
 	if err := flow.Named(ctx, workflows.ClusterFailoverID(p.Instance, p.Cluster)); err != nil {
 		return workflows.FailoverReport{}, err
 	}
-	e := newFailover(ctx, p)
-	if err := e.serve(ctx); err != nil {
+	f := newFailover(ctx, p)
+	if err := f.serve(ctx); err != nil {
 		return workflows.FailoverReport{}, err
 	}
-	e.begin()
-	for !e.st.Phase.Terminal() {
-		e.children.takeStarts()
-		e.judgement.assess()
-		e.obey()
-		e.clusterOrders.obey()
-		e.orphans.search()
-		e.act()
-		e.dispatcher.requestPermits()
-		e.publisher.attend()
-		e.publisher.publish()
-		if e.st.Phase.Terminal() {
+	f.begin()
+	for !f.st.Phase.Terminal() {
+		f.children.takeStarts()
+		f.judgement.assess()
+		f.obey()
+		f.clusterOrders.obey()
+		f.orphans.search()
+		f.act()
+		f.dispatcher.requestPermits()
+		f.publisher.attend()
+		f.publisher.publish()
+		if f.st.Phase.Terminal() {
 			break
 		}
-		if e.full() {
-			e.children.awaitStarts()
+		if f.full() {
+			f.children.awaitStarts()
 		}
-		if e.full() {
-			e.inbox.Drain()
-			return workflows.FailoverReport{}, workflow.NewContinueAsNewError(e.ctx, workflows.TypeClusterFailover, e.carry())
+		if f.full() {
+			f.inbox.Drain()
+			return workflows.FailoverReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeClusterFailover, f.carry())
 		}
-		e.trail.Flush()
-		e.wait()
+		f.trail.Flush()
+		f.wait()
 	}
-	unaudited := e.trail.Finish()
-	e.clusterOrders.refuseAsks()
-	e.bindingOrders.refuseHeld()
-	_ = workflow.Await(e.ctx, func() bool { return workflow.AllHandlersFinished(e.ctx) })
-	e.inbox.Drain()
-	report := e.st.Report(e.cluster, e.now())
+	unaudited := f.trail.Finish()
+	f.clusterOrders.refuseAsks()
+	f.bindingOrders.refuseHeld()
+	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
+	f.inbox.Drain()
+	report := f.st.Report(f.cluster, f.now())
 	report.Unaudited = unaudited
 	return report, nil
 }
@@ -117,99 +117,99 @@ func newFailover(ctx workflow.Context, p workflows.ClusterFailoverParams) *failo
 
 // newParts are the parts of a run. Each calls only those that stand before it.
 func newParts(r *run) *failover {
-	e := &failover{run: r}
-	e.judgement = &judgement{run: r, timers: map[string]flow.Armed{}}
-	e.outcomes = &outcomes{r}
-	e.standing = &standing{r}
-	e.approvals = &approvals{r, e.standing}
-	e.waiting = &waiting{r, e.standing}
-	e.draining = &draining{r, e.judgement}
-	e.taints = &taints{r, e.judgement, e.standing}
-	e.children = &children{run: r, outcomes: e.outcomes, approvals: e.approvals, waiting: e.waiting, draining: e.draining}
-	e.evictor = &evictor{run: r, standing: e.standing, children: e.children, lookedAt: map[string]bool{}}
-	e.orphans = &orphans{r, e.draining, e.judgement, e.children, e.evictor}
-	e.oldCopies = &oldCopies{r}
-	e.fences = &fences{r, e.waiting, e.children}
-	e.preCheck = &preCheck{run: r, outcomes: e.outcomes, waiting: e.waiting, approvals: e.approvals, fences: e.fences}
-	e.affected = &affected{run: r, judgement: e.judgement, outcomes: e.outcomes, waiting: e.waiting, children: e.children, evictor: e.evictor, policies: &policies{r, e.judgement}}
-	e.grants = &grants{r}
-	e.dispatcher = &dispatcher{r, e.judgement, e.outcomes, e.waiting, e.children, e.draining, e.grants}
-	e.bindingOrders = &bindingOrders{run: r, outcomes: e.outcomes, children: e.children}
-	e.clusterOrders = &clusterOrders{r, e.draining, e.judgement, e.taints}
-	e.wholeOrders = &wholeOrders{r, e.standing, e.taints, e.evictor, e.bindingOrders}
-	e.publisher = &publisher{run: r, judgement: e.judgement, taints: e.taints, children: e.children, oldCopies: e.oldCopies}
-	return e
+	f := &failover{run: r}
+	f.judgement = &judgement{run: r, timers: map[string]flow.Armed{}}
+	f.outcomes = &outcomes{r}
+	f.standing = &standing{r}
+	f.approvals = &approvals{r, f.standing}
+	f.waiting = &waiting{r, f.standing}
+	f.draining = &draining{r, f.judgement}
+	f.taints = &taints{r, f.judgement, f.standing}
+	f.children = &children{run: r, outcomes: f.outcomes, approvals: f.approvals, waiting: f.waiting, draining: f.draining}
+	f.evictor = &evictor{run: r, standing: f.standing, children: f.children, lookedAt: map[string]bool{}}
+	f.orphans = &orphans{r, f.draining, f.judgement, f.children, f.evictor}
+	f.oldCopies = &oldCopies{r}
+	f.fences = &fences{r, f.waiting, f.children}
+	f.preCheck = &preCheck{run: r, outcomes: f.outcomes, waiting: f.waiting, approvals: f.approvals, fences: f.fences}
+	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, children: f.children, evictor: f.evictor, policies: &policies{r, f.judgement}}
+	f.grants = &grants{r}
+	f.dispatcher = &dispatcher{r, f.judgement, f.outcomes, f.waiting, f.children, f.draining, f.grants}
+	f.bindingOrders = &bindingOrders{run: r, outcomes: f.outcomes, children: f.children}
+	f.clusterOrders = &clusterOrders{r, f.draining, f.judgement, f.taints}
+	f.wholeOrders = &wholeOrders{r, f.standing, f.taints, f.evictor, f.bindingOrders}
+	f.publisher = &publisher{run: r, judgement: f.judgement, taints: f.taints, children: f.children, oldCopies: f.oldCopies}
+	return f
 }
 
 // begin opens the failover in its first run.
-func (e *failover) begin() {
-	if e.st.FailoverID != "" {
+func (f *failover) begin() {
+	if f.st.FailoverID != "" {
 		return
 	}
-	now := e.now()
-	info := workflow.GetInfo(e.ctx)
-	e.st.FailoverID = cmp.Or(info.FirstRunID, info.WorkflowExecution.RunID)
-	e.st.Attempt, e.st.Phase = 1, phase.FailoverSuspected
-	e.st.Began, e.st.Since, e.st.Entered = now, now, now
-	var b activities.Begin
-	ctx := flow.Doing(e.ctx, "take the terms of this failover from the worker's config")
-	ask := func() error {
-		return workflow.ExecuteActivity(ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: e.cluster}).Get(ctx, &b)
+	now := f.now()
+	info := workflow.GetInfo(f.ctx)
+	f.st.FailoverID = cmp.Or(info.FirstRunID, info.WorkflowExecution.RunID)
+	f.st.Attempt, f.st.Phase = 1, phase.FailoverSuspected
+	f.st.Began, f.st.Since, f.st.Entered = now, now, now
+	ctx := flow.Doing(f.ctx, "take the terms of this failover from the worker's config")
+	for {
+		b, err := flow.Run[activities.Begin](ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: f.cluster})
+		if err == nil {
+			f.st.Terms = b.Terms
+			break
+		}
+		_ = flow.AwaitFor(f.ctx, time.Minute, "try again to begin", func() bool { return false })
 	}
-	for err := ask(); err != nil; err = ask() {
-		_ = flow.AwaitFor(e.ctx, time.Minute, "try again to begin", func() bool { return false })
-	}
-	e.st.Terms = b.Terms
-	e.trail.begun()
-	e.publisher.showMode()
+	f.trail.begun()
+	f.publisher.showMode()
 }
 
 // on moves the phase by an event. An illegal move is a Lifeboat bug: it is logged
 // and changes nothing.
-func (e *failover) on(event phase.FailoverEvent, reason reason.Reason) bool {
-	next, err := phase.NextFailover(e.st.Phase, event)
+func (f *failover) on(event phase.FailoverEvent, reason reason.Reason) bool {
+	next, err := phase.NextFailover(f.st.Phase, event)
 	if err != nil {
-		e.log.Error("refused a transition", "error", err)
+		f.log.Error("refused a transition", "error", err)
 		return false
 	}
-	e.log.Info("entered phase", "from", e.st.Phase, "to", next, "event", event, "reason", reason)
-	from := e.st.Phase
-	e.st.Phase, e.st.Entered, e.st.Reason = next, e.now(), reason
-	e.trail.entered(from, event, e.judgement.externalProbe())
-	e.dirty = true
+	f.log.Info("entered phase", "from", f.st.Phase, "to", next, "event", event, "reason", reason)
+	from := f.st.Phase
+	f.st.Phase, f.st.Entered, f.st.Reason = next, f.now(), reason
+	f.trail.entered(from, event, f.judgement.externalProbe())
+	f.dirty = true
 	return true
 }
 
 // newAttempt begins the next attempt. A halt outlasts the one that is over.
-func (e *failover) newAttempt() {
-	e.trail.attempt(e.st.NextAttempt(e.now()))
-	e.waiting.freeze(e.st.Pace.Tier == pace.TierHalted)
-	e.st.Frozen = e.st.Frozen.Since(slices.Concat(e.st.Cluster.Hard, e.st.Cluster.Soft, e.st.Cluster.Foreign))
-	e.listDirty, e.clusterDirty = true, true
+func (f *failover) newAttempt() {
+	f.trail.attempt(f.st.NextAttempt(f.now()))
+	f.waiting.freeze(f.st.Pace.Tier == pace.TierHalted)
+	f.st.Frozen = f.st.Frozen.Since(slices.Concat(f.st.Cluster.Hard, f.st.Cluster.Soft, f.st.Cluster.Foreign))
+	f.listDirty, f.clusterDirty = true, true
 }
 
-// act does what the phase asks for, once.
-func (e *failover) act() {
-	if !e.evacuating() {
-		e.children.awaitStarts() // only dispatch goes on meanwhile
+// act runs the phase once.
+func (f *failover) act() {
+	if !f.evacuating() {
+		f.children.awaitStarts() // only dispatch goes on meanwhile
 	}
-	if !e.st.GoneAt.IsZero() {
-		e.actGone()
+	if !f.st.GoneAt.IsZero() {
+		f.actGone()
 		return
 	}
-	switch e.st.Phase {
+	switch f.st.Phase {
 	case phase.FailoverSuspected, phase.FailoverCordoned:
-		e.actSuspected()
+		f.actSuspected()
 	case phase.FailoverConfirmed:
-		e.actConfirmed()
+		f.actConfirmed()
 	case phase.FailoverEvacuating, phase.FailoverEvacuated:
-		e.actEvacuating()
+		f.actEvacuating()
 	case phase.FailoverRecovering:
-		e.actRecovering()
+		f.actRecovering()
 	case phase.FailoverSettling:
-		e.actSettling()
+		f.actSettling()
 	case phase.FailoverStopped:
-		e.actStopped()
+		f.actStopped()
 	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 	}
 }
@@ -221,75 +221,75 @@ const maxHistory = 20_000_000
 // longRun is how many events make the server suggest a new run.
 const longRun = 4000
 
-// full tells that this run should continue as new. The next turn of a fresh run
-// looks at everything anew, so any moment between two turns will do; one that has
+// full reports whether this run should continue as new. The next turn of a fresh run
+// looks at everything again, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
-func (e *failover) full() bool {
-	return e.waited && (e.cancelRequested || e.fullHistory()) && e.trail.Settled() && workflow.AllHandlersFinished(e.ctx) && e.orders.none() && len(e.asks) == 0
+func (f *failover) full() bool {
+	return f.waited && (f.cancelRequested || f.fullHistory()) && f.trail.Settled() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
 }
 
-func (e *failover) fullHistory() bool {
-	info := workflow.GetInfo(e.ctx)
-	if e.affected.targeting() >= longList && info.GetCurrentHistoryLength() < longRun && info.GetCurrentHistorySize() > 0 {
-		return info.GetCurrentHistorySize() > maxHistory || e.st.Terms.HistoryEvents > 0 && info.GetCurrentHistoryLength() >= e.st.Terms.HistoryEvents
+func (f *failover) fullHistory() bool {
+	info := workflow.GetInfo(f.ctx)
+	if f.affected.targeting() >= longList && info.GetCurrentHistoryLength() < longRun && info.GetCurrentHistorySize() > 0 {
+		return info.GetCurrentHistorySize() > maxHistory || f.st.Terms.HistoryEvents > 0 && info.GetCurrentHistoryLength() >= f.st.Terms.HistoryEvents
 	}
-	return flow.FullHistory(e.ctx, e.st.Terms.HistoryEvents)
+	return flow.FullHistory(f.ctx, f.st.Terms.HistoryEvents)
 }
 
-// wait sleeps until something is heard or the next thing is due.
-func (e *failover) wait() {
-	if e.dirty {
-		e.dirty = false
+// wait sleeps until something is received or the next thing is due.
+func (f *failover) wait() {
+	if f.dirty {
+		f.dirty = false
 		return
 	}
-	at, why := e.nextWake()
-	e.alarm.Set(e.ctx, at, why, &e.dirty)
-	_ = workflow.Await(e.ctx, func() bool { return e.dirty || e.children.startsAnswered() })
-	e.dirty, e.waited = false, true
+	at, why := f.nextWake()
+	f.alarm.Set(f.ctx, at, why, &f.dirty)
+	_ = workflow.Await(f.ctx, func() bool { return f.dirty || f.children.startsAnswered() })
+	f.dirty, f.waited = false, true
 }
 
-// nextWake is when to wake up without being told, and what for.
-func (e *failover) nextWake() (time.Time, string) {
-	at, why := e.nextAssess, "safety look at "+e.cluster
+// nextWake is when to wake up without a signal, and what for.
+func (f *failover) nextWake() (time.Time, string) {
+	at, why := f.nextAssess, "safety look at "+f.cluster
 	sooner := func(t time.Time, what string) {
 		if !t.IsZero() && t.Before(at) {
 			at, why = t, what
 		}
 	}
-	switch e.st.Phase {
+	switch f.st.Phase {
 	case phase.FailoverEvacuating, phase.FailoverEvacuated:
-		if e.st.GoneAt.IsZero() {
-			e.nextInQueue(sooner)
+		if f.st.GoneAt.IsZero() {
+			f.nextInQueue(sooner)
 		}
 	case phase.FailoverSettling, phase.FailoverStopped:
-		if e.st.Settled.IsZero() {
-			sooner(e.st.ClosedAt.Add(e.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
-		} else if len(e.st.PendingPurges) > 0 {
-			sooner(e.st.Settled.Add(pendingPurgeLate), "old copies are late")
-			sooner(e.st.Settled.Add(e.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
+		if f.st.Settled.IsZero() {
+			sooner(f.st.ClosedAt.Add(f.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
+		} else if len(f.st.PendingPurges) > 0 {
+			sooner(f.st.Settled.Add(pendingPurgeLate), "old copies are late")
+			sooner(f.st.Settled.Add(f.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
 		}
 	case phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverConfirmed, phase.FailoverRecovering,
 		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 	}
-	if e.enforcing() && !e.judgement.onlyCordons() {
-		sooner(e.st.AskedAt.Add(e.st.Terms.AskAgain), "tell the pacer again what is wanted")
+	if f.enforcing() && !f.judgement.onlyCordons() {
+		sooner(f.st.AskedAt.Add(f.st.Terms.AskAgain), "tell the pacer again what is wanted")
 	}
-	sooner(e.trail.Wake(), "write the audit trail")
-	if at.Before(e.notBefore) {
-		at = e.notBefore
+	sooner(f.trail.Wake(), "write the audit trail")
+	if at.Before(f.notBefore) {
+		at = f.notBefore
 	}
 	return at, why
 }
 
-func (e *failover) nextInQueue(sooner func(time.Time, string)) {
-	sooner(e.affected.nextList(), "list the bindings on "+e.cluster+" again")
-	if !e.enforcing() && e.st.Paused == nil && e.st.Queue.Count(queue.Ready) > 0 {
-		sooner(e.st.NextSim, "the next move would begin")
+func (f *failover) nextInQueue(sooner func(time.Time, string)) {
+	sooner(f.affected.nextList(), "list the bindings on "+f.cluster+" again")
+	if !f.enforcing() && f.st.Paused == nil && f.st.Queue.Count(queue.Ready) > 0 {
+		sooner(f.st.NextSim, "the next move would begin")
 	}
-	if e.now().Before(e.st.NextDrain) && (e.st.Queue.Count(queue.Ready) > 0 || len(e.dispatcher.waitForPermit()) > 0) {
-		sooner(e.st.NextDrain, "the drain's own rate lets the next move begin")
+	if f.now().Before(f.st.NextDrain) && (f.st.Queue.Count(queue.Ready) > 0 || len(f.dispatcher.waitForPermit()) > 0) {
+		sooner(f.st.NextDrain, "the drain's own rate lets the next move begin")
 	}
-	of, at := e.st.Queue.Next(e.now())
+	of, at := f.st.Queue.Next(f.now())
 	switch {
 	case of == nil:
 	case of.State == queue.Blocked:

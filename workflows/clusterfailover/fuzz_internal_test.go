@@ -85,17 +85,17 @@ func FuzzFailoverMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, shape uint8, script string) {
 		about := reportedOn(script)
 		flowtest.Played(t, script, func(ctx workflow.Context) (func() error, error) {
-			e := underWay(ctx, shape)
-			before := len(e.st.Results)
+			f := underWay(ctx, shape)
+			before := len(f.st.Results)
 			return func() error {
-				for _, r := range e.st.Results[min(before, len(e.st.Results)):] {
+				for _, r := range f.st.Results[min(before, len(f.st.Results)):] {
 					if !about[r.Key] || r.Outcome == "" {
 						return fmt.Errorf("%s came to %q, and nobody reported that", r.Key, r.Outcome)
 					}
 				}
-				_ = e.st.Status(e.instance, e.cluster, e.now())
-				return errors.Join(e.sane(), e.saneOrders(), flowtest.CarriedWhole(&e.st))
-			}, e.serve(ctx)
+				_ = f.st.Status(f.instance, f.cluster, f.now())
+				return errors.Join(f.sane(), f.saneOrders(), flowtest.CarriedWhole(&f.st))
+			}, f.serve(ctx)
 		})
 	})
 }
@@ -115,60 +115,60 @@ func reportedOn(script string) map[karmada.BindingKey]bool {
 // underWay is a failover of m1 with some bindings that wait, two that move, and some that
 // have ended, in a phase and a mode by its shape.
 func underWay(ctx workflow.Context, shape uint8) *failover {
-	e := crowded(ctx, 8)
-	now := e.now()
-	e.cluster = "m1"
-	e.st.UID, e.st.Listed, e.st.Seen = "u", now, "7"
-	e.st.Phase = fuzzFailoverPhases[int(shape%16)%len(fuzzFailoverPhases)]
-	e.st.Terms = activities.Terms{Mode: rules.ModeEnforce, InFlight: 300, Waiting: 1500, FreezeWhenHalted: true, Audit: true}
+	f := crowded(ctx, 8)
+	now := f.now()
+	f.cluster = "m1"
+	f.st.UID, f.st.Listed, f.st.Seen = "u", now, "7"
+	f.st.Phase = fuzzFailoverPhases[int(shape%16)%len(fuzzFailoverPhases)]
+	f.st.Terms = activities.Terms{Mode: rules.ModeEnforce, InFlight: 300, Waiting: 1500, FreezeWhenHalted: true, Audit: true}
 	if shape&16 != 0 {
-		e.st.Terms.Mode = rules.ModeObserve
+		f.st.Terms.Mode = rules.ModeObserve
 	}
-	if e.st.Phase == phase.FailoverStopped {
-		e.st.Stopped = &workflows.Order{Who: "jane", Reason: "a drill"}
+	if f.st.Phase == phase.FailoverStopped {
+		f.st.Stopped = &workflows.Order{Who: "jane", Reason: "a drill"}
 	}
-	e.st.Turns = rules.Turns{karmada.ConditionReady: "False@2026-01-01T00:00:00Z"}
-	e.st.Cluster.Ready = "False"
-	e.st.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 0.5}
+	f.st.Turns = rules.Turns{karmada.ConditionReady: "False@2026-01-01T00:00:00Z"}
+	f.st.Cluster.Ready = "False"
+	f.st.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 0.5}
 	for name, current := range map[string]phase.Migration{"cart": phase.MigrationEvicting, "web": phase.MigrationAwaitingHealth} {
 		key := karmada.BindingKey{Namespace: "shop", Name: name}
-		e.st.Moves[key.String()] = workflows.Move{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
+		f.st.Moves[key.String()] = workflows.Move{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
 	}
-	e.st.Items = append(e.st.Items, queue.Item{
+	f.st.Items = append(f.st.Items, queue.Item{
 		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: queue.Due, Reason: reason.Waiting, Was: true,
 	})
-	return e
+	return f
 }
 
 // sane tells what must hold of a failover whatever it was told.
-func (e *failover) sane() error {
-	if len(e.st.Facts) > maxFacts {
-		return fmt.Errorf("it keeps %d facts", len(e.st.Facts))
+func (f *failover) sane() error {
+	if len(f.st.Facts) > maxFacts {
+		return fmt.Errorf("it keeps %d facts", len(f.st.Facts))
 	}
-	for _, f := range e.st.Facts {
-		if f.Cluster != e.cluster || f.UID == "" || f.Oversized() {
-			return fmt.Errorf("it keeps a fact that is none: %+v", f)
+	for _, fact := range f.st.Facts {
+		if fact.Cluster != f.cluster || fact.UID == "" || fact.Oversized() {
+			return fmt.Errorf("it keeps a fact that is none: %+v", fact)
 		}
 	}
 	numbers := map[int64]bool{}
-	for _, g := range e.st.Grants {
+	for _, g := range f.st.Grants {
 		if g.Size <= 0 || !g.Valid() || numbers[g.Number] {
-			return fmt.Errorf("it holds grants %+v", e.st.Grants)
+			return fmt.Errorf("it holds grants %+v", f.st.Grants)
 		}
 		numbers[g.Number] = true
 	}
-	for key, m := range e.st.Moves {
+	for key, m := range f.st.Moves {
 		if m.Key.String() != key {
 			return fmt.Errorf("the move of %s is about %s", key, m.Key)
 		}
 	}
-	return e.saneResults()
+	return f.saneResults()
 }
 
-// saneResults tells whether every binding has one outcome, and is counted for it.
-func (e *failover) saneResults() error {
+// saneResults reports whether every binding has one outcome, and is counted for it.
+func (f *failover) saneResults() error {
 	counts, once := map[string]int{}, map[string]bool{}
-	for _, r := range e.st.Results {
+	for _, r := range f.st.Results {
 		who := r.Key.String() + "/" + string(r.UID)
 		if once[who] {
 			return fmt.Errorf("%s has two outcomes", r.Key)
@@ -176,32 +176,32 @@ func (e *failover) saneResults() error {
 		once[who] = true
 		counts[string(r.Outcome)]++
 	}
-	for outcome, n := range e.st.Counts {
-		if folded := e.st.Folded[outcome].Len(); n != counts[outcome]+folded {
+	for outcome, n := range f.st.Counts {
+		if folded := f.st.Folded[outcome].Len(); n != counts[outcome]+folded {
 			return fmt.Errorf("%d are counted as %s, and %d are", n, outcome, counts[outcome]+folded)
 		}
 	}
 	return nil
 }
 
-// saneOrders tells whether every order that stands could have been given.
-func (e *failover) saneOrders() error {
-	now := e.now()
-	most := max(len(e.st.Snoozes), len(e.st.Pauses), len(e.st.Priorities), len(e.st.Approvals))
+// saneOrders reports whether every order that stands could have been given.
+func (f *failover) saneOrders() error {
+	now := f.now()
+	most := max(len(f.st.Snoozes), len(f.st.Pauses), len(f.st.Priorities), len(f.st.Approvals))
 	long := func(z workflows.Snooze) bool { return z.Check() != "" || z.Until.Sub(now) > queue.MaxSnooze }
-	void := func(w fenceWord) bool {
+	void := func(w confirmation) bool {
 		return w.fence.Outage == "" || w.fence.Who == "" || w.fence.At.After(now.Add(time.Second))
 	}
-	orders := []*workflows.Order{e.orders.cancel, e.orders.resume}
-	for _, ask := range e.asks {
+	orders := []*workflows.Order{f.orders.cancel, f.orders.resume}
+	for _, ask := range f.asks {
 		orders = append(orders, &ask.by)
 	}
 	return errors.Join(
 		flowtest.Unless(most <= maxStanding, "it keeps %d standing orders of a kind", most),
-		flowtest.Unless(!slices.ContainsFunc(e.st.Snoozes, long), "snoozed: %+v", e.st.Snoozes),
-		flowtest.Unless(!slices.ContainsFunc(e.st.Pauses, func(p workflows.ScopedPause) bool { return p.Check() != "" || p.All }), "paused: %+v", e.st.Pauses),
-		flowtest.Unless(!slices.ContainsFunc(e.st.Priorities, func(p workflows.Priority) bool { return p.Check() != "" }), "prioritised: %+v", e.st.Priorities),
-		flowtest.Unless(!slices.ContainsFunc(e.orders.fenceWords, void), "it goes by the words %+v", e.orders.fenceWords),
+		flowtest.Unless(!slices.ContainsFunc(f.st.Snoozes, long), "snoozed: %+v", f.st.Snoozes),
+		flowtest.Unless(!slices.ContainsFunc(f.st.Pauses, func(p workflows.ScopedPause) bool { return p.Check() != "" || p.All }), "paused: %+v", f.st.Pauses),
+		flowtest.Unless(!slices.ContainsFunc(f.st.Priorities, func(p workflows.Priority) bool { return p.Check() != "" }), "prioritised: %+v", f.st.Priorities),
+		flowtest.Unless(!slices.ContainsFunc(f.orders.confirmations, void), "it goes by the words %+v", f.orders.confirmations),
 		flowtest.Given(orders...),
 	)
 }

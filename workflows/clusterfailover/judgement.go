@@ -7,6 +7,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
@@ -19,12 +21,12 @@ import (
 type judgement struct {
 	*run
 	// judged is when the last judgement that was answered was asked for: of what came
-	// after, it knows nothing, and so no window ends later.
+	// after, it says nothing, and so no window ends later.
 	judged time.Time
 	timers map[string]flow.Armed
 }
 
-// assess has the cluster judged when something was heard of it, a window ends, or
+// assess has the cluster judged when something was received of it, a window ends, or
 // the safety poll is due, and moves the windows on.
 func (j *judgement) assess() {
 	if !j.clusterDirty && len(j.st.Facts) == 0 && j.now().Before(j.nextAssess) {
@@ -34,9 +36,8 @@ func (j *judgement) assess() {
 	heard, asked := len(j.st.Facts), j.now()
 	j.clusterDirty = false
 	j.nextAssess = asked.Add(j.st.Terms.ClusterPoll)
-	var a activities.Assessment
-	ctx := flow.Doing(j.ctx, "look at "+j.cluster+" and its rules")
-	if err := workflow.ExecuteActivity(ctx, activities.NameAssessCluster, request).Get(ctx, &a); err != nil {
+	a, err := flow.Run[activities.Assessment](flow.Doing(j.ctx, "look at "+j.cluster+" and its rules"), activities.NameAssessCluster, request)
+	if err != nil {
 		j.log.Error("could not judge the cluster", "error", err)
 		return
 	}
@@ -92,11 +93,11 @@ func (j *judgement) observed(m workflows.ClusterObserved) {
 		j.log.Warn("ignored a malformed signal", "signal", workflows.SignalClusterObserved, "about", f.Cluster, "uid", f.UID)
 		return
 	}
-	if f.Oversized() { // it wakes, and the re-read tells what it would have
+	if f.Oversized() { // it wakes the workflow, and the read finds what the fact contained
 		j.clusterDirty, j.dirty = true, true
 		return
 	}
-	j.testified(f)
+	j.probed(f)
 	if j.judgedSince(f) {
 		return
 	}
@@ -107,19 +108,19 @@ func (j *judgement) observed(m workflows.ClusterObserved) {
 	j.dirty = true
 }
 
-// judgedSince tells whether a fact is no newer than the last assessment.
+// judgedSince reports whether a fact is no newer than the last assessment.
 func (j *judgement) judgedSince(f rules.ClusterFact) bool {
 	return j.st.Seen != "" && f.UID == j.st.UID && !f.Deleted && !rules.Newer(f.ResourceVersion, j.st.Seen)
 }
 
-// testimonyHolds is how long a word of the external probe counts: it is told again every
-// minute where a rule waits for it, so an older one means that nobody testifies.
-const testimonyHolds = 3 * time.Minute
+// probeResultHolds is how long a result of the external probe counts: the controller repeats it every
+// minute where a rule waits for it, so an older one means that no controller probes.
+const probeResultHolds = 3 * time.Minute
 
-// testified keeps what the external probe says. The word goes with a fact of the same
+// testified keeps the result of the external probe. It comes with a fact of the same
 // cluster, whatever that fact's version: a member may die without any change of its
 // Cluster object.
-func (j *judgement) testified(f rules.ClusterFact) {
+func (j *judgement) probed(f rules.ClusterFact) {
 	if f.Deleted || (j.st.UID != "" && f.UID != j.st.UID) || (f.ExternalProbe == rules.ExternalProbeAbsent && j.st.ExternalProbe.Says == rules.ExternalProbeAbsent) {
 		return
 	}
@@ -129,9 +130,9 @@ func (j *judgement) testified(f rules.ClusterFact) {
 	j.st.ExternalProbe = workflows.Testimony{Says: f.ExternalProbe, Heard: j.now()}
 }
 
-// external probe is the word that counts now.
+// externalProbe is the result that counts now.
 func (j *judgement) externalProbe() rules.ExternalProbe {
-	if j.now().Sub(j.st.ExternalProbe.Heard) > testimonyHolds {
+	if j.now().Sub(j.st.ExternalProbe.Heard) > probeResultHolds {
 		return rules.ExternalProbeAbsent
 	}
 	return j.st.ExternalProbe.Says
@@ -177,4 +178,95 @@ func (j *judgement) arm(name string, at time.Time, summary string) {
 	case at.After(j.judged): // it ended while the answer was on its way
 		j.clusterDirty, j.dirty = true, true
 	}
+}
+
+// whyBad is what the failure rests on.
+func (j *judgement) whyBad() reason.Reason {
+	switch {
+	case j.evidence().Failing(karmada.DrainRule, karmada.TaintRule), j.failing() && len(j.st.Cluster.Ordered) == 0:
+		return reason.ConditionsMatch
+	case len(j.st.Cluster.Ordered) > 0:
+		return reason.TaintOrdered
+	case j.st.Cluster.Drain != nil:
+		return reason.Drained
+	}
+	return reason.ConditionsMatch
+}
+
+// evidence is the evidence for a failure or a recovery now.
+func (j *judgement) evidence() rules.Evidence {
+	c := &j.st.Cluster
+	return rules.Evidence{
+		Windows: j.st.Windows, Judged: j.judged, Ours: c.Ours, Foreign: c.Foreign, Standing: c.Standing, Virtual: j.st.Virtual, SoftUnreadable: c.SoftUnreadable,
+		Unwindowed: c.OptedOut || j.now().Sub(j.st.Entered) >= rules.DefaultRemoveOnMismatch,
+	}
+}
+
+// wellForLong reports whether the recovery is confirmed.
+func (j *judgement) wellForLong() bool {
+	if !j.enforcing() {
+		return j.evidence().WouldBeWellForLong()
+	}
+	return j.evidence().WellForLong()
+}
+
+// failing reports whether the cluster fails by itself, a drain aside.
+func (j *judgement) failing() bool { return j.evidence().Failing(karmada.DrainRule) }
+
+// softMatters reports whether a soft taint stands, would stand, or may come to: only
+// then does it matter how long the policies of bindings tolerate one.
+func (j *judgement) softMatters() bool {
+	return len(j.st.Cluster.Soft) > 0 || j.evidence().SoftMatters()
+}
+
+// bad reports whether there is evidence of a failure: a taint that others put and that
+// moves bindings, or a rule whose taint does.
+func (j *judgement) bad() bool {
+	return len(j.st.Cluster.Foreign) > 0 || j.st.Windows.Any(func(w rules.Window) bool {
+		return w.Matching && karmada.Triggers(w.Taint.Effect) && j.isThisFailure(w)
+	})
+}
+
+// isThisFailure reports whether a rule that matches is this failure, and not one that is
+// only suspected. Once a failure is confirmed, another rule whose window still runs
+// holds up neither its recovery nor its untaint; it is looked at before the close.
+func (j *judgement) isThisFailure(w rules.Window) bool {
+	switch j.st.Phase {
+	case phase.FailoverEvacuating, phase.FailoverEvacuated, phase.FailoverRecovering:
+		return j.evidence().Stands(w.Taint) || j.evidence().WouldStand(w.Taint) || j.evidence().Ripens(w)
+	case phase.FailoverSettling:
+		return w.Since.After(j.st.ClosedAt) || j.evidence().Ripens(w)
+	case phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverConfirmed, phase.FailoverStopped,
+		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
+	}
+	return true
+}
+
+// onlyCordons reports whether NoSchedule taints of rules, or rules that ask for them, are all
+// that this failover has to see to.
+func (j *judgement) onlyCordons() bool {
+	early := j.st.Phase == phase.FailoverSuspected || j.st.Phase == phase.FailoverCordoned
+	settled := j.st.Phase == phase.FailoverSettling && !j.st.Settled.IsZero()
+	switch {
+	case !early && !settled, j.st.UID == "", !j.st.GoneAt.IsZero(), len(j.st.Moves) > 0, len(j.asks) > 0, j.ordersRecorded():
+		return false
+	case slices.ContainsFunc(j.st.Cluster.Ours, rules.OfThisFailure), j.bad():
+		return false
+	}
+	return j.evidence().CordonStands() || j.evidence().CordonMatches()
+}
+
+// ordersRecorded reports whether the record of an operator's order stands on the cluster.
+func (j *judgement) ordersRecorded() bool {
+	return j.st.Cluster.Drain != nil && !j.st.Cluster.Drain.Deletion || len(j.st.Cluster.Ordered) > 0
+}
+
+// nothingOfOurs: this first attempt has done nothing, and found nothing of Lifeboat's.
+func (j *judgement) nothingOfOurs() bool {
+	return j.st.Attempt == 1 && len(j.st.Cluster.Ours) == 0 && len(j.st.Moves) == 0 && len(j.st.Results) == 0 && !j.ordersRecorded()
+}
+
+// inheritsTaint: a first attempt that finds a Lifeboat taint that moves bindings took it over.
+func (j *judgement) inheritsTaint() bool {
+	return j.st.Attempt <= 1 && slices.ContainsFunc(j.st.Cluster.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
 }

@@ -26,7 +26,7 @@ const (
 	pendingPurgeLate = time.Minute
 )
 
-// late tells that old copies ran on for too long after the cluster came back: two copies serve.
+// late reports whether old copies ran on for too long after the cluster came back: two copies serve.
 func (o *oldCopies) late() bool {
 	return o.st.Phase == phase.FailoverSettling && len(o.st.PendingPurges) > 0 && o.now().Sub(o.st.Settled) >= pendingPurgeLate
 }
@@ -86,7 +86,7 @@ func (o *oldCopies) ended(ctx workflow.Context, share workflow.Future) {
 	o.dirty = o.dirty || len(r.Ended) > 0
 }
 
-// settled tells whether old Works are gone, which endOldCopies sees to beside the run,
+// settled reports whether old Works are gone, which the coroutine of watch ends,
 // or have had their time. Those that are late need attention: two copies serve.
 func (o *oldCopies) settled() bool {
 	return len(o.st.PendingPurges) == 0 || o.now().Sub(o.st.Settled) > o.st.Terms.PendingPurgeWait

@@ -5,8 +5,11 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -32,12 +35,11 @@ func (or *orphans) search() {
 	or.adoptDirty, or.adoptNow = false, false
 	var dead []activities.Orphan
 	for page := (activities.Page{}); ; {
-		var p activities.OrphanPage
 		ctx := flow.Doing(or.ctx, "look for Lifeboat hold tasks on "+or.cluster+" that nobody owns")
-		request := activities.OrphanRequest{Cluster: or.cluster, Page: page, Drain: or.st.Cluster.Drain}
-		if err := workflow.ExecuteActivity(ctx, activities.NameFindOrphans, request).Get(ctx, &p); err != nil {
+		p, err := flow.Run[activities.OrphanPage](ctx, activities.NameFindOrphans, activities.OrphanRequest{Cluster: or.cluster, Page: page, Drain: or.st.Cluster.Drain})
+		if err != nil {
 			or.log.Error("could not look for orphans", "error", err)
-			or.adoptDirty, or.adoptNow = true, true // what stands there is still nobody's
+			or.adoptDirty, or.adoptNow = true, true // what stands there still has no owner
 			return
 		}
 		for _, b := range p.Evicted {
@@ -61,11 +63,11 @@ func (or *orphans) search() {
 	}
 }
 
-// waits tells whether the look for hold tasks with which a run begins can wait: it reads every
+// waits reports whether the look for hold tasks with which a run begins can wait: it reads every
 // binding, and a cluster that is only cordoned has none of this failover's.
 func (or *orphans) waits() bool {
 	if or.adoptNow || or.st.Phase == phase.FailoverSettling {
-		return false // a failover that settles sees its last hold task gone before it closes
+		return false // a failover that settles sees its last hold task go before it closes
 	}
 	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.bad() && or.judgement.nothingOfOurs()
 	return or.judgement.onlyCordons() || ends
@@ -101,4 +103,71 @@ func (or *orphans) asked(m workflows.Adopt) {
 		or.trail.ordered(workflows.OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	or.adoptDirty, or.adoptNow, or.clusterDirty, or.dirty = true, true, true, true
+}
+
+// evictor is a second evictor: Karmada's own taint manager, which evicts beside this failover.
+type evictor struct {
+	*run
+	standing *standing
+	children *children
+	unheld   bool            // there were more last copies to hold than may move at once
+	lookedAt map[string]bool // bindings that Karmada evicts, and that were looked at for that
+}
+
+// found takes bindings that Karmada's own taint manager evicts from this
+// cluster. The first of them halts this failover until an operator resumes it; a resume
+// looks again before anything is dispatched.
+func (v *evictor) found(found ...proof.BindingFact) {
+	if len(found) == 0 || !v.enforcing() {
+		return
+	}
+	v.hold(found)
+	if v.st.Beside {
+		return
+	}
+	why := rules.SecondEvictorAt(found[0].Key, v.cluster)
+	v.log.Warn("halted: second evictor", "binding", found[0].Key.String())
+	v.st.Beside = true
+	v.standing.pauseItself(why)
+	v.trail.AddUrgent(record.Audit{
+		Kind: record.AuditBindingAttention, Attempt: v.st.Attempt, Phase: string(v.st.Phase), Reason: reason.SecondEvictor,
+		Message: "this failover is halted: " + why, Bindings: flow.About(found[0].Key),
+	})
+	v.dirty = true
+}
+
+// hold has a migration hold each of the bindings of which Karmada may end the last copy, as
+// many as may move at once: those for which there is no room are looked at again when half of
+// that is free. One that only the watch reported is looked at first, once in a run.
+func (v *evictor) hold(found []proof.BindingFact) {
+	for _, b := range found {
+		key := b.Key.String()
+		_, moving := v.st.Moves[key]
+		switch {
+		case moving:
+		case b.LastCopy && len(v.st.Moves) >= v.st.Terms.Waiting:
+			v.unheld = true
+		case b.LastCopy:
+			v.children.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
+		case !v.lookedAt[key]:
+			v.lookedAt[key], v.adoptDirty, v.adoptNow = true, true, true
+		}
+	}
+}
+
+// holdMore looks again for last copies that no task holds, once there is room.
+func (v *evictor) holdMore() {
+	if v.unheld && len(v.st.Moves) <= v.st.Terms.Waiting/2 {
+		v.unheld, v.adoptDirty, v.adoptNow = false, true, true
+	}
+}
+
+// resumed ends the halt. Every way in which a second evictor is found looks again before
+// anything is dispatched.
+func (v *evictor) resumed() {
+	if v.st.Beside {
+		v.st.Beside = false
+		v.adoptDirty, v.adoptNow, v.listDirty = true, true, true
+		clear(v.lookedAt)
+	}
 }

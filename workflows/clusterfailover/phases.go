@@ -15,108 +15,111 @@ import (
 
 // actSuspected waits out the windows. Nothing is written before one has run out. Those of
 // NoSchedule taints make it Cordoned, where the other windows go on running.
-func (e *failover) actSuspected() {
+func (f *failover) actSuspected() {
 	switch {
-	case e.st.UID == "":
+	case f.st.UID == "":
 		return // not judged yet
-	case e.st.Cluster.StopRecord && e.enforcing():
+	case f.st.Cluster.StopRecord && f.enforcing():
 		// The stop that it records is over: that run is not open any more, or was resumed.
-		_, ok := e.taints.write("remove a void record of a stop from "+e.cluster, activities.TaintRequest{ClearStopped: true})
-		e.dirty = e.dirty || ok // look again at once: the windows may have run out meanwhile
-	case e.judgement.inheritsTaint(), e.judgement.evidence().RipeToMove() && len(e.st.Cluster.Foreign) == 0:
+		_, ok := f.taints.write("remove a void record of a stop from "+f.cluster, activities.TaintRequest{ClearStopped: true})
+		f.dirty = f.dirty || ok // look again at once: the windows may have run out meanwhile
+	case f.judgement.inheritsTaint(), f.judgement.evidence().RipeToMove() && len(f.st.Cluster.Foreign) == 0:
 		// An earlier run had confirmed this failure and put its taint, or a window has run out.
-		e.confirm(e.judgement.whyBad())
-	case len(e.st.Cluster.Foreign) > 0:
-		e.confirm(reason.ForeignTaint)
-	case e.judgement.bad():
-		e.st.Reason = reason.WindowRunning
-		e.taints.followRules()
-	case e.judgement.evidence().MemberAnswers():
-		e.st.Reason = reason.MemberAnswers
-		e.taints.followRules()
+		f.confirm(f.judgement.whyBad())
+	case len(f.st.Cluster.Foreign) > 0:
+		f.confirm(reason.ForeignTaint)
+	case f.judgement.bad():
+		f.st.Reason = reason.WindowRunning
+		f.taints.followRules()
+	case f.judgement.evidence().MemberAnswers():
+		f.st.Reason = reason.MemberAnswers
+		f.taints.followRules()
 	default:
-		e.actUnsuspected()
+		f.actUnsuspected()
 	}
 }
 
 // actUnsuspected ends a suspicion without a failover of workloads: no window runs.
-func (e *failover) actUnsuspected() {
+func (f *failover) actUnsuspected() {
 	switch {
-	case len(e.asks) > 0:
-		return // somebody is about to begin a drain, or to put a taint: this is no false alarm
-	case e.judgement.onlyCordons():
-		e.cordon()
-	case e.judgement.nothingOfOurs() && e.st.Phase == phase.FailoverCordoned:
-		e.on(phase.EventUncordoned, reason.ClusterRecovered)
-	case e.judgement.nothingOfOurs():
-		e.on(phase.EventNothingWrong, reason.Blip)
+	case len(f.asks) > 0:
+		return // an operator is about to begin a drain, or to put a taint: this is no false alarm
+	case f.judgement.onlyCordons():
+		f.cordon()
+	case f.judgement.nothingOfOurs() && f.st.Phase == phase.FailoverCordoned:
+		f.on(phase.EventUncordoned, reason.ClusterRecovered)
+	case f.judgement.nothingOfOurs():
+		f.on(phase.EventNothingWrong, reason.Blip)
 	default:
 		// Something of Lifeboat's is left (an earlier attempt, an adopted task): it recovers, it is no false alarm.
-		e.st.Well = e.now()
-		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
+		f.beginRecovery()
 	}
 }
 
-func (e *failover) confirm(reason reason.Reason) {
-	e.st.Named = e.now()
-	e.on(phase.EventConfirmed, reason)
+// beginRecovery waits out the removal window from now on.
+func (f *failover) beginRecovery() {
+	f.st.Well = f.now()
+	f.on(phase.EventConditionsWell, reason.ClusterRecovered)
+}
+
+func (f *failover) confirm(reason reason.Reason) {
+	f.st.Named = f.now()
+	f.on(phase.EventConfirmed, reason)
 }
 
 // actConfirmed puts the taints, the evacuation taint included: it must stand before the
-// first eviction. It waits for the pacer's first word: a pacer that has yet to look
+// first eviction. It waits for the pacer's first signal: a pacer that has yet to look
 // whether an installation is new must not find what this failover wrote meanwhile.
-func (e *failover) actConfirmed() {
-	if !e.judgement.bad() {
-		e.st.Well = e.now()
-		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
+func (f *failover) actConfirmed() {
+	if !f.judgement.bad() {
+		f.beginRecovery()
 		return
 	}
-	if e.enforcing() && e.st.Pace.Tier == "" || e.st.Beside {
+	if f.enforcing() && f.st.Pace.Tier == "" || f.st.Beside {
 		return
 	}
-	tainted := e.taints.put()
+	tainted := f.taints.put()
 	if !tainted {
 		return
 	}
-	e.listDirty = true
-	e.on(phase.EventTainted, e.st.Reason)
+	f.listDirty = true
+	f.on(phase.EventTainted, f.st.Reason)
 }
 
 // actEvacuating lists, checks and dispatches, for as long as the failure stands.
-func (e *failover) actEvacuating() {
-	if !e.judgement.bad() {
-		e.st.Well = e.now()
-		e.on(phase.EventConditionsWell, reason.ClusterRecovered)
+func (f *failover) actEvacuating() {
+	if !f.judgement.bad() {
+		f.beginRecovery()
 		return
 	}
-	tainted := e.taints.put()
+	tainted := f.taints.put()
 	if !tainted {
 		return
 	}
-	e.taints.followRules()
-	e.affected.refresh()
-	e.preCheck.step()
-	e.dispatcher.dispatch()
-	switch done := e.queueDone(); {
-	case done && e.st.Phase == phase.FailoverEvacuating:
-		e.on(phase.EventQueueDone, e.st.Reason)
-	case !done && e.st.Phase == phase.FailoverEvacuated:
-		e.on(phase.EventWorkAppeared, e.st.Reason)
+	f.taints.followRules()
+	f.affected.refresh()
+	f.preCheck.step()
+	f.dispatcher.dispatch()
+	switch done := f.queueDone(); {
+	case done && f.st.Phase == phase.FailoverEvacuating:
+		f.on(phase.EventQueueDone, f.st.Reason)
+	case !done && f.st.Phase == phase.FailoverEvacuated:
+		f.on(phase.EventWorkAppeared, f.st.Reason)
 	}
 }
 
 // queueDone: nothing is queued but what is blocked, and nothing moves but what waits
 // for a fence.
-func (e *failover) queueDone() bool {
-	if e.st.Listed.IsZero() {
+func (f *failover) queueDone() bool {
+	if f.st.Listed.IsZero() {
 		return false
 	}
-	for _, key := range workflow.DeterministicKeys(e.st.Moves) {
-		if m := e.st.Moves[key]; m.Placed || m.Phase != phase.MigrationAwaitingFence {
+	for _, key := range workflow.DeterministicKeys(f.st.Moves) {
+		if m := f.st.Moves[key]; m.Placed || m.Phase != phase.MigrationAwaitingFence {
 			return false
 		}
 	}
-	for _, i := range e.st.Items {
+	for _, i := range f.st.Items {
 		if i.State != queue.Idle && i.State != queue.Blocked {
 			return false
 		}
@@ -125,166 +128,166 @@ func (e *failover) queueDone() bool {
 }
 
 // actRecovering dispatches nothing and waits out the removal window.
-func (e *failover) actRecovering() {
-	e.grants.drop()
-	e.taints.followRules()
+func (f *failover) actRecovering() {
+	f.grants.drop()
+	f.taints.followRules()
 	switch {
-	case e.judgement.bad():
-		e.st.Well = time.Time{}
-		e.listDirty = true
-		e.on(phase.EventConditionsBad, reason.ConditionsMatch)
-	case e.judgement.wellForLong():
-		e.on(phase.EventRecoveryConfirmed, reason.ClusterRecovered)
+	case f.judgement.bad():
+		f.st.Well = time.Time{}
+		f.listDirty = true
+		f.on(phase.EventConditionsBad, reason.ConditionsMatch)
+	case f.judgement.wellForLong():
+		f.on(phase.EventRecoveryConfirmed, reason.ClusterRecovered)
 	}
 }
 
 // actSettling abandons, restores, then untaints at once, and sees placed
 // migrations and pending purge to their end.
-func (e *failover) actSettling() {
-	e.closeQueue(nil)
-	if e.adoptDirty && !e.judgement.bad() {
+func (f *failover) actSettling() {
+	f.closeQueue(nil)
+	if f.adoptDirty && !f.judgement.bad() {
 		return // a hold without an owner was found on the way: it is restored before the untaint
 	}
 	switch {
-	case e.judgement.bad():
-		e.failAgain()
-	case e.st.Settled.IsZero() && e.children.restoresOpen():
+	case f.judgement.bad():
+		f.failAgain()
+	case f.st.Settled.IsZero() && f.children.restoresOpen():
 		return
-	case e.st.Settled.IsZero():
-		again := e.taints.untaint()
+	case f.st.Settled.IsZero():
+		again := f.taints.untaint()
 		if again {
-			e.failAgain()
+			f.failAgain()
 		}
 	default:
-		ended := e.children.allEnded()
+		ended := f.children.allEnded()
 		if ended {
-			e.close()
+			f.close()
 		}
 	}
 }
 
 // close ends a run whose migrations have ended, once nothing of Lifeboat's stands any more.
-func (e *failover) close() {
+func (f *failover) close() {
 	switch {
-	case len(e.st.Cluster.Ours) > 0 || e.judgement.evidence().CordonMatches():
-		e.st.Reason = reason.Cordoned
-		e.taints.followRules() // no run closes while a Lifeboat taint stands, or while the window of one runs
-	case e.judgement.evidence().Suspected():
-		e.failAgain() // another rule has begun to match: its window goes on in an attempt of its own
+	case len(f.st.Cluster.Ours) > 0 || f.judgement.evidence().CordonMatches():
+		f.st.Reason = reason.Cordoned
+		f.taints.followRules() // no run closes while a Lifeboat taint stands, or while the window of one runs
+	case f.judgement.evidence().Suspected():
+		f.failAgain() // another rule has begun to match: its window goes on in an attempt of its own
 	default:
-		lifted := e.draining.liftBans()
-		if lifted && e.oldCopies.settled() {
-			e.end(phase.EventAllSettled, reason.ClusterRecovered)
+		lifted := f.draining.liftBans()
+		if lifted && f.oldCopies.settled() {
+			f.end(phase.EventAllSettled, reason.ClusterRecovered)
 		}
 	}
 }
 
 // failAgain: from abandon and restore on, a failure that comes back is a new attempt.
-func (e *failover) failAgain() {
-	if e.on(phase.EventFailedAgain, reason.ConditionsMatch) {
-		e.newAttempt()
+func (f *failover) failAgain() {
+	if f.on(phase.EventFailedAgain, reason.ConditionsMatch) {
+		f.newAttempt()
 	}
 }
 
-// closeQueue ends every queued binding without a write and tells every child,
+// closeQueue ends every queued binding without a write and signals to every child,
 // once per attempt.
-func (e *failover) closeQueue(cancelled *workflows.Order) {
-	if !e.st.ClosedAt.IsZero() {
+func (f *failover) closeQueue(cancelled *workflows.Order) {
+	if !f.st.ClosedAt.IsZero() {
 		return
 	}
-	e.affected.listLate()
-	e.st.ClosedAt = e.now()
-	e.grants.drop()
-	for _, i := range e.st.Items {
-		e.outcomes.abandon(i, cancelled)
+	f.affected.listLate()
+	f.st.ClosedAt = f.now()
+	f.grants.drop()
+	for _, i := range f.st.Items {
+		f.outcomes.abandon(i, cancelled)
 	}
-	e.outcomes.endLater(phase.OutcomeAbandoned)
-	e.st.Items = nil
-	e.children.tellRecovery(cancelled)
+	f.outcomes.endLater(phase.OutcomeAbandoned)
+	f.st.Items = nil
+	f.children.signalRecovery(cancelled)
 }
 
 // actStopped applies no rule and dispatches nothing. Lifeboat's taints are gone; when
 // nothing has matched for the removal window the record of the stop goes too.
-func (e *failover) actStopped() {
-	e.closeQueue(e.st.Stopped)
-	if e.children.restoresOpen() {
+func (f *failover) actStopped() {
+	f.closeQueue(f.st.Stopped)
+	if f.children.restoresOpen() {
 		return
 	}
-	if e.st.Settled.IsZero() {
-		e.taints.stop()
+	if f.st.Settled.IsZero() {
+		f.taints.stop()
 		return
 	}
-	if e.judgement.bad() || !e.judgement.evidence().Quiet() {
+	if f.judgement.bad() || !f.judgement.evidence().Quiet() {
 		return
 	}
-	left := e.leaveCluster()
+	left := f.leaveCluster()
 	if !left {
 		return
 	}
-	if e.enforcing() {
-		if _, ok := e.taints.write("remove the record of the stop from "+e.cluster, activities.TaintRequest{ClearStopped: true}); !ok {
+	if f.enforcing() {
+		if _, ok := f.taints.write("remove the record of the stop from "+f.cluster, activities.TaintRequest{ClearStopped: true}); !ok {
 			return
 		}
 	}
-	e.end(phase.EventStopSettled, reason.Cancelled)
+	f.end(phase.EventStopSettled, reason.Cancelled)
 }
 
 // end closes this failover, unless an order was taken since this turn began: that is
 // answered already, and is carried out with the next turn first.
-func (e *failover) end(event phase.FailoverEvent, reason reason.Reason) {
-	if !e.orders.none() {
-		e.dirty = true
+func (f *failover) end(event phase.FailoverEvent, reason reason.Reason) {
+	if !f.orders.none() {
+		f.dirty = true
 		return
 	}
-	e.on(event, reason)
+	f.on(event, reason)
 }
 
-// actGone sees the children out: each drops its own hold task, which loses nothing,
+// actGone waits for the children: each drops its own hold task, which loses nothing,
 // for the execution namespace is gone with the cluster.
-func (e *failover) actGone() {
-	if e.st.ClosedAt.IsZero() {
-		e.st.ClosedAt = e.now()
-		e.grants.drop()
-		for _, i := range e.st.Items {
+func (f *failover) actGone() {
+	if f.st.ClosedAt.IsZero() {
+		f.st.ClosedAt = f.now()
+		f.grants.drop()
+		for _, i := range f.st.Items {
 			if i.Was {
-				e.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: e.now()})
+				f.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: f.now()})
 			}
 		}
-		e.outcomes.endLater(phase.OutcomeAbandoned)
-		e.st.Items = nil
-		e.children.tellAll(workflows.SignalBindingObserved, func(m workflows.Move) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
+		f.outcomes.endLater(phase.OutcomeAbandoned)
+		f.st.Items = nil
+		f.children.signalAll(workflows.SignalBindingObserved, func(m workflows.Move) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
 	}
-	left := e.leaveCluster()
+	left := f.leaveCluster()
 	if left {
-		e.on(phase.EventClusterGone, reason.ClusterGone)
+		f.on(phase.EventClusterGone, reason.ClusterGone)
 	}
 }
 
-// leaveCluster sees the children out, then frees what a drain banned; false as long as one of them
+// leaveCluster waits for the children, then frees what a drain banned; false as long as one of them
 // runs, or where that could not be done for now.
-func (e *failover) leaveCluster() bool {
-	ended := e.children.allEnded()
+func (f *failover) leaveCluster() bool {
+	ended := f.children.allEnded()
 	if !ended {
 		return false
 	}
-	return e.draining.liftBans()
+	return f.draining.liftBans()
 }
 
 // cordon carries out the rules that put NoSchedule taints alone: each taint by its own windows.
 // Nothing is listed and no permit is requested, because no workload moves.
-func (e *failover) cordon() {
-	e.st.Reason = reason.WindowRunning
+func (f *failover) cordon() {
+	f.st.Reason = reason.WindowRunning
 	switch {
-	case !e.enforcing():
-		e.taints.cordonVirtually()
+	case !f.enforcing():
+		f.taints.cordonVirtually()
 	default:
-		e.taints.followRules()
+		f.taints.followRules()
 	}
-	if !e.judgement.evidence().CordonStands() {
+	if !f.judgement.evidence().CordonStands() {
 		return
 	}
-	e.st.Reason = reason.Cordoned
-	if e.st.Phase == phase.FailoverSuspected {
-		e.on(phase.EventCordoned, reason.Cordoned)
+	f.st.Reason = reason.Cordoned
+	if f.st.Phase == phase.FailoverSuspected {
+		f.on(phase.EventCordoned, reason.Cordoned)
 	}
 }

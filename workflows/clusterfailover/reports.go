@@ -11,7 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
 
-// reported takes a child's word: its end, how far it is, or, of one of an earlier failover, that it
+// reported takes a child's report: its end, how far it is, or, of one of an earlier failover, that it
 // waits for a permit. The end of an older attempt never closes a binding of this one.
 func (c *children) reported(r workflows.MigrationReport) {
 	key := r.Key.String()
@@ -27,7 +27,7 @@ func (c *children) reported(r workflows.MigrationReport) {
 	}
 }
 
-// progressed takes a child's word of how far it is.
+// progressed takes a child's progress.
 func (c *children) progressed(r workflows.MigrationReport, m workflows.Move) {
 	if m.Phase != r.Phase {
 		m.Entered = c.now()
@@ -36,7 +36,7 @@ func (c *children) progressed(r workflows.MigrationReport, m workflows.Move) {
 	m.Attention, m.GoesOn = r.Attention, r.GoesOn
 	m.WantsPermit = r.WantsPermit
 	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
-	// An answer that is not there yet excuses nobody: restoreWait is its time.
+	// A missing answer excuses no migration: restoreWait is its time.
 	m.Excused = m.Excused || r.Late || r.Reason == reason.RestoreUndone || r.Reason == reason.DependentsNotBack
 	c.note(m)
 }
@@ -62,14 +62,14 @@ func (c *children) finished(r workflows.MigrationReport, m workflows.Move, known
 }
 
 // finishedElsewhere takes the end of an older failover's migration: it is no outcome
-// of this one, and its binding may be affected anew. What it still owes is Lifeboat's to see.
+// of this one, and its binding may be affected again. What it still owes is Lifeboat's to see.
 func (c *children) finishedElsewhere(r workflows.MigrationReport) {
 	c.listDirty = true
 	c.outcomes.owe(r.Result.PendingPurge)
 }
 
-// blocked takes the end of a move in which nothing was written: its binding goes back to
-// the queue, unless a human called it off or the queue is closed.
+// blocked takes the end of a migration in which nothing was written: its binding goes back to
+// the queue, unless an operator called it off or the queue is closed.
 func (c *children) blocked(r workflows.MigrationReport, m workflows.Move) {
 	switch {
 	case callsOff(m.Ordered):
@@ -103,7 +103,7 @@ func (c *children) requeue(r record.Result, m workflows.Move) {
 		i.State, i.Reason, i.RetryAt, i.Tries = queue.Due, reason.Waiting, time.Time{}, m.Tries
 	}
 	if r.Reason == reason.PermitPassed || r.Reason == reason.Halted {
-		// It passed every check: ask anew soon, though never hot.
+		// It passed every check: ask again soon, though never hot.
 		i.RetryAt, i.Tries = c.now().Add(flow.MinTimer), m.Tries
 	}
 	c.approvals.asked(&i, nil)
@@ -111,3 +111,81 @@ func (c *children) requeue(r record.Result, m workflows.Move) {
 		c.st.Items = append(c.st.Items, i)
 	}
 }
+
+// outcomes are what became of bindings, one for each in an attempt; each is recorded in the audit trail.
+type outcomes struct{ *run }
+
+// owe keeps the pending purge of an end that is no outcome of this failover.
+func (o *outcomes) owe(p *record.PendingPurge) { o.st.Ledger.Owe(p) }
+
+// endLater ends what was left for later and did not come back. It is counted, where an
+// outcome is owed; names and uids of it are not known any more.
+func (o *outcomes) endLater(outcome phase.Outcome) {
+	for _, set := range o.st.Later {
+		if set.Len() > 0 {
+			o.st.Ledger.RecordUnnamed(outcome, set)
+			o.trail.unnamed(outcome, set.Len())
+		}
+	}
+	o.st.Later, o.st.LaterIdle = nil, nil
+}
+
+// keepIn files a result under its own attempt.
+func (o *outcomes) keepIn(attempt int, r record.Result) {
+	if attempt == o.st.Attempt {
+		o.keep(r)
+		return
+	}
+	for n := range o.st.Past {
+		if past := &o.st.Past[n]; past.Attempt == attempt {
+			past.Amend(r)
+			o.trail.outcome(attempt, r)
+		}
+	}
+	o.st.Ledger.Owe(r.PendingPurge)
+}
+
+// abandon ends a queued binding without a write. One that no taint ever made move owes no outcome.
+func (o *outcomes) abandon(i queue.Item, cancelled *workflows.Order) {
+	if !i.Was || i.Reason == reason.SchedulerReturnsIt {
+		return
+	}
+	r := record.Result{
+		Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered,
+		Cause: record.CauseRecovery, At: o.now(), Message: i.Message,
+	}
+	switch {
+	case cancelled != nil:
+		r.Reason, r.Cause = reason.Cancelled, "cancelled by "+cancelled.Who+": "+cancelled.Reason
+	case !o.enforcing() && i.State == queue.Blocked:
+		r.Outcome, r.Reason = phase.OutcomeWouldBlock, i.Reason
+	case i.State == queue.Blocked:
+		r.Message = "it was blocked: " + string(i.Reason) + " " + i.Message
+	}
+	o.keep(r)
+}
+
+// keep keeps the one outcome of a binding in this attempt.
+func (o *outcomes) keep(r record.Result) {
+	if o.st.Ledger.Record(r, o.closing()) {
+		o.trail.outcome(o.st.Attempt, r)
+	}
+}
+
+// orderedEnd is the end of a binding of which nothing was written and that an operator called off.
+func orderedEnd(o *workflows.MigrationOrder, r record.Result) record.Result {
+	why := " by " + o.Who + ": " + o.Reason
+	r.Outcome = phase.OutcomeAbandoned
+	switch o.Verb {
+	case workflows.UpdateSkip:
+		r.Outcome, r.Reason, r.Cause = phase.OutcomeSkipped, reason.SkipOrdered, "skipped"+why
+	case workflows.UpdatePutBack:
+		r.Reason, r.Cause = reason.PutBackOrdered, "put back"+why
+	default:
+		r.Reason, r.Cause = reason.Cancelled, "cancelled"+why
+	}
+	return r
+}
+
+// callsOff reports whether an order that finds nothing written means that nothing is to be.
+func callsOff(o *workflows.MigrationOrder) bool { return o != nil && o.Verb != workflows.UpdateRelease }

@@ -1,16 +1,23 @@
 package clusterfailover
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"fmt"
+	"io"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
 )
 
-// run is what every part of a failover works with: where it runs, what it knows, and what the
+// run is what every part of a failover works with: where it runs, its state, and what the
 // next turn has to do.
 type run struct {
 	ctx      workflow.Context // never cancelled: cancellation is an order, handled in place
@@ -28,7 +35,7 @@ func (r *run) enforcing() bool { return r.st.Terms.Mode == rules.ModeEnforce }
 
 func (r *run) closing() bool { return !r.st.ClosedAt.IsZero() }
 
-// evacuating tells whether bindings are dispatched.
+// evacuating reports whether bindings are dispatched.
 func (r *run) evacuating() bool {
 	return r.st.GoneAt.IsZero() && (r.st.Phase == phase.FailoverEvacuating || r.st.Phase == phase.FailoverEvacuated)
 }
@@ -39,7 +46,157 @@ func (r *run) backOff() {
 	r.dirty = !r.orders.none()
 	r.notBefore = r.now().Add(min(r.st.Terms.Recheck, r.st.Terms.ClusterPoll))
 	if r.nextAssess.After(r.notBefore) || !r.nextAssess.After(r.now()) {
-		r.nextAssess = r.notBefore // never later than planned: who is refused often would never look again
+		r.nextAssess = r.notBefore // never later than planned: a failover that is refused often would never look again
 	}
 	r.clusterDirty = false
+}
+
+// agenda is what the next turn has to do.
+type agenda struct {
+	dirty        bool // something was received since the last turn
+	clusterDirty bool // the cluster needs a fresh judgement
+	listDirty    bool // the affected set needs a fresh list
+	adoptDirty   bool // a task, taint or annotation of Lifeboat may have no owner
+	adoptNow     bool // and said so; a run's own first look can wait while it only cordons
+	nextAssess   time.Time
+	notBefore    time.Time // no timer wakes earlier: an act was refused
+	orders       failoverOrders
+	asks         []*clusterAsk // orders about what stands on the cluster that wait for their answer
+}
+
+// failoverOrders are human orders that the main loop carries out.
+type failoverOrders struct {
+	cancel, resume *workflows.Order
+	putBack        bool // of the cancel
+	bindings       []bindingVerb
+	scoped         []scopedVerb
+	confirmations  []confirmation
+	enforce        *enforcement
+}
+
+func (o failoverOrders) none() bool {
+	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && len(o.scoped) == 0 && len(o.confirmations) == 0 && o.enforce == nil
+}
+
+// bindingVerb is an operator's order about one binding, by the update's name.
+type bindingVerb struct {
+	verb string
+	workflows.BindingOrder
+	// vanished is the migration that was to get the order and does not run any more.
+	vanished *workflows.Move
+}
+
+func (v bindingVerb) asMigrationOrder() *workflows.MigrationOrder {
+	return &workflows.MigrationOrder{CancelOrder: v.CancelOrder, Verb: v.verb}
+}
+
+// scopedVerb is a pause of a scope, or its end, that migrations in progress receive.
+type scopedVerb struct {
+	verb string
+	workflows.ScopedOrder
+}
+
+// confirmation is an operator's confirmation for one binding, or without one for the whole cluster.
+type confirmation struct {
+	binding karmada.BindingKey
+	fence   proof.Fence
+}
+
+// enforcement is an operator's order to turn a failover that observes into one that
+// enforces, and what came of it.
+type enforcement struct {
+	order   workflows.Order
+	paused  *workflows.Order // the pause that stood when it was given: only that one ends with it
+	done    bool
+	refused string // why not
+}
+
+// clusterAsk is an order about what stands on the cluster (a drain, a taint, or the end
+// of one) until the main loop answers it: only the main loop has read the cluster and the mode.
+type clusterAsk struct {
+	drain *karmada.Drain       // of UpdateDrain
+	taint karmada.OrderedTaint // of UpdateTaint, and of UpdateUntaint where it names one
+	by    workflows.Order
+	obey  func(*clusterAsk) (string, error)
+	reply
+}
+
+// reply is the answer of an order, once the main loop has it.
+type reply struct {
+	answer string
+	err    error
+	done   bool
+}
+
+func (r *reply) end(answer string, err error) { r.answer, r.err, r.done = answer, err, true }
+
+const (
+	// maxPlain is up to how many bytes a state is carried over as it is.
+	maxPlain = 200_000
+	// maxCarried bounds what is carried over, in bytes as the server stores them.
+	maxCarried = 1_000_000
+	// carryItems is how many queued bindings are carried over in full at most.
+	carryItems = 15_000
+	// leanest is the least that one of them takes, in bytes.
+	leanest = 25
+)
+
+// carry is the input of the run that continues this one.
+func (r *run) carry() workflows.ClusterFailoverParams {
+	p := workflows.ClusterFailoverParams{Instance: r.instance, Cluster: r.cluster}
+	r.trail.leave()
+	for most := carryItems; ; {
+		r.st.Queue.LeaveForLater(r.now(), most)
+		raw, err := json.Marshal(r.st)
+		if err != nil {
+			r.log.Error("could not write the state down", "error", err)
+			p.State = r.st
+			return p
+		}
+		if len(raw) <= maxPlain {
+			p.State = r.st
+			return p
+		}
+		p.Packed = deflate(raw)
+		over := len(p.Packed)/3*4 - maxCarried // base64 makes four bytes of three
+		if over <= 0 {
+			return p
+		}
+		if len(r.st.Items) == 0 || most == 0 {
+			if r.st.Audit == nil || !r.trail.Shrink() {
+				return p
+			}
+			continue
+		}
+		most = max(0, min(most, len(r.st.Items))-over/leanest-100)
+	}
+}
+
+func deflate(raw []byte) []byte {
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, flate.DefaultCompression)
+	if err == nil {
+		_, err = w.Write(raw)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("compress into memory: %v", err)) // it cannot fail
+	}
+	return out.Bytes()
+}
+
+// unpack reads what carry packed. What cannot be read stops the workflow's task, not
+// the workflow: nothing is lost, and a worker that can read it goes on.
+func unpack(packed []byte) *workflows.FailoverState {
+	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	st := &workflows.FailoverState{}
+	if err == nil {
+		err = json.Unmarshal(raw, st)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("read the state of the run before: %v", err))
+	}
+	return st
 }

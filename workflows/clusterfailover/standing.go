@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -42,8 +43,8 @@ func (s *standing) refuseScoped(verb string, o workflows.ScopedOrder) error {
 	return flow.RefuseOrder(o.Order)
 }
 
-// begun says why nothing can be ordered ahead for one binding: its move has begun, or
-// it is none of this failover's. Before the first list nobody can tell.
+// begun says why nothing can be ordered ahead for one binding: its migration has begun, or
+// it is none of this failover's. Before the first list that is unknown.
 func (s *standing) begun(verb string, scope queue.Scope) string {
 	if !scope.One() {
 		return ""
@@ -118,11 +119,11 @@ func (s *standing) pause(o workflows.ScopedOrder) string {
 	return fmt.Sprintf("paused %s: no new move of it begins; a recovery still cancels%s", o.Scope, s.tally(o.Scope, time.Time{}).notTouched())
 }
 
-// pausedByLifeboat is who pauses a failover beside a second evictor, or beside another actor that
+// pausedByLifeboat is the name that pauses a failover beside a second evictor, or beside another actor that
 // takes its taint away.
 const pausedByLifeboat = "lifeboat"
 
-// pauseItself pauses the whole failover by itself; the pause of a human stands.
+// pauseItself pauses the whole failover by itself; the pause of an operator stands.
 func (s *standing) pauseItself(why string) {
 	if s.st.Paused == nil {
 		s.st.Paused = &workflows.Order{Who: pausedByLifeboat, Reason: why}
@@ -133,7 +134,7 @@ func (s *standing) pauseItself(why string) {
 func (s *standing) endPause() { s.st.Paused = nil }
 
 // pauseBySignal is the way for when updates fail; a malformed one still pauses, the
-// whole failover when it does not say whom: pausing is the safe side.
+// whole failover when it has no scope: pausing is the safe side.
 func (s *standing) pauseBySignal(o workflows.ScopedOrder) {
 	if o.Who == "" {
 		o.Who = "signal"
@@ -233,10 +234,10 @@ func (s *standing) forgetSnoozes() {
 	}
 }
 
-// clock shows a moment of this failover to a human.
+// clock shows a moment of this failover to an operator.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
 
-// scopedTally counts whom an order about a scope reaches.
+// scopedTally counts the bindings that an order about a scope reaches.
 type scopedTally struct{ sooner, later, moving int }
 
 // notTouched says what an order about those that wait did not change.
@@ -253,4 +254,88 @@ func roomFor[T workflows.StandingOrder](list []T, scope queue.Scope) error {
 		return nil
 	}
 	return flow.Refused(fmt.Sprintf("%d such orders stand already; give one for the namespace, or for all", len(list)))
+}
+
+// waiting are the bindings of the queue, as time, taints and orders move them between its states.
+type waiting struct {
+	*run
+	standing *standing
+}
+
+// block blocks an item with its reason until it is looked at again.
+func (w *waiting) block(i *queue.Item, why reason.Reason, message string) {
+	i.Block(w.now(), why, message, w.st.Terms.Recheck)
+	w.trail.blocked(i)
+}
+
+// unblock has every blocked binding looked at again: the fleet changed.
+func (w *waiting) unblock() {
+	for at := range w.st.Items {
+		w.lookAgain(at)
+	}
+}
+
+// lookAgain has a blocked binding looked at now: what blocked it may have changed.
+func (w *waiting) lookAgain(at int) {
+	if w.st.Items[at].LookAgain() {
+		w.dirty = true
+	}
+}
+
+// sortOut moves items between states as time passes and taints change.
+func (w *waiting) sortOut() {
+	w.standing.forgetSnoozes()
+	for at := range w.st.Items {
+		w.sortOne(&w.st.Items[at])
+	}
+}
+
+// sortOne is sortOut for one item.
+func (w *waiting) sortOne(i *queue.Item) {
+	change := w.st.Queue.Sort(w.now(), i, w.st.Terms.AskFor)
+	if change.Blocked {
+		w.trail.blocked(i)
+	}
+	if change.Entered {
+		w.countQueued(i)
+		due, why := w.st.Queue.Due(w.now(), i)
+		w.trail.queued(i, due, why)
+	}
+}
+
+// countQueued counts a binding that entered the queue, as Karmada's proposal counts it.
+func (w *waiting) countQueued(i *queue.Item) {
+	metrics := workflow.GetMetricsHandler(w.ctx).WithTags(map[string]string{"cluster": w.cluster})
+	metrics.Counter("lifeboat_evict").Inc(1)
+	metrics.WithTags(map[string]string{"kind": w.st.Queue.KindOf(i)}).Counter("lifeboat_evict_kind").Inc(1)
+}
+
+// heldBack takes an item out of dispatch that an operator's order reached since it passed
+// its check.
+func (w *waiting) heldBack(i *queue.Item) bool {
+	was := i.State
+	w.sortOne(i)
+	return i.State != was
+}
+
+// paced takes the fleet's pace. While the pacer is halted toleration clocks stand still.
+func (w *waiting) paced(m workflows.PaceChanged) {
+	if m.Pace.Tier == "" || workflows.Oversized(m) {
+		w.log.Warn("ignored a malformed signal", "signal", workflows.SignalPaceChanged)
+		return
+	}
+	was := w.st.Pace
+	w.st.Pace = m.Pace
+	w.freeze(m.Pace.Tier == pace.TierHalted)
+	if was.Total != m.Pace.Total || !slices.Equal(was.Faulty, m.Pace.Faulty) {
+		w.unblock()
+	}
+	w.dirty = true
+}
+
+func (w *waiting) freeze(halted bool) {
+	if !w.st.Terms.FreezeWhenHalted {
+		return
+	}
+	w.st.Queue.Halt(w.now(), halted)
 }

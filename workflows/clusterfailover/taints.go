@@ -15,7 +15,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -27,7 +26,7 @@ type taints struct {
 	standing  *standing
 }
 
-// put brings the cluster's taints to what the rules ask for; false means that
+// put brings the cluster's taints to what the rules require; false means that
 // this could not be done for now.
 func (ts *taints) put() bool {
 	if !ts.enforcing() {
@@ -56,15 +55,11 @@ func (ts *taints) put() bool {
 func (ts *taints) putVirtually() {
 	now := ts.now()
 	for _, o := range ts.judgement.evidence().Ripe() {
-		known := false
-		for _, v := range ts.st.Virtual {
-			known = known || (v.Key == o.Taint.Key && v.Effect == o.Taint.Effect)
-		}
+		known := slices.ContainsFunc(ts.st.Virtual, func(v corev1.Taint) bool { return v.Key == o.Taint.Key && v.Effect == o.Taint.Effect })
 		if !known {
-			at := metaTime(now)
-			taint := corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at}
-			ts.st.Virtual = append(ts.st.Virtual, taint)
-			ts.trail.virtual(taint, o.Rule)
+			at := metav1.NewTime(now)
+			ts.st.Virtual = append(ts.st.Virtual, corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at})
+			ts.trail.taintChanged(record.AuditTaintAdded, karmada.AddedTaint{Key: o.Taint.Key, Effect: o.Taint.Effect, Rule: o.Rule}, "observed: nothing is written")
 		}
 	}
 }
@@ -109,7 +104,7 @@ func (ts *taints) followRules() {
 }
 
 // untaint removes the taints of this recovery in one write, the evacuation taint with the last. It
-// tells whether the cluster fails again instead.
+// reports whether the cluster fails again instead.
 func (ts *taints) untaint() (again bool) {
 	if !ts.enforcing() {
 		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
@@ -136,7 +131,7 @@ func (ts *taints) untaint() (again bool) {
 	return false
 }
 
-// stop removes what is Lifeboat's whatever the rules say, and records who stopped.
+// stop removes what is Lifeboat's whatever the rules say, and records the operator who stopped.
 func (ts *taints) stop() {
 	if !ts.enforcing() {
 		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
@@ -160,9 +155,8 @@ func (ts *taints) write(what string, r activities.TaintRequest) (activities.Tain
 	r.Cluster, r.UID, r.FailoverID, r.Mode, r.ExternalProbe = ts.cluster, ts.st.UID, ts.st.FailoverID, ts.st.Terms.Mode, ts.judgement.externalProbe()
 	r.Seen, r.Facts, r.Turns = ts.st.Seen, ts.st.Facts, ts.st.Turns
 	was, asked := ts.st.Cluster.Ours, ts.now()
-	var out activities.TaintResult
-	ctx := flow.Doing(ts.ctx, what)
-	if err := workflow.ExecuteActivity(ctx, activities.NameWriteTaints, r).Get(ctx, &out); err != nil {
+	out, err := flow.Run[activities.TaintResult](flow.Doing(ts.ctx, what), activities.NameWriteTaints, r)
+	if err != nil {
 		ts.log.Error("could not write the cluster's taints", "error", err)
 		ts.st.Refused = true
 		ts.backOff()
@@ -206,7 +200,7 @@ func (ts *taints) mayAdd(add []rules.RuleObservation) []rules.RuleObservation {
 const disputeWithin = time.Minute
 
 // noticeTaken pauses the failover where a taint that was put back is gone again at once: a
-// human wants it gone, or another controller does. A controller that lost it by accident loses
+// operator wants it gone, or another controller does. A controller that lost it by accident loses
 // it once.
 func (ts *taints) noticeTaken(add []rules.RuleObservation) {
 	last := ts.st.TakenAway
@@ -242,10 +236,10 @@ func (ts *taints) notePutBack(taints []karmada.AddedTaint) {
 	}
 }
 
-// disputed tells whether this failover is paused because a taint was taken away twice.
+// disputed reports whether this failover is paused because a taint was taken away twice.
 func (ts *taints) disputed() bool { return ts.st.TakenAway != nil && ts.st.TakenAway.Twice }
 
-// endDispute has a taint put back that was taken away twice: a human resumed.
+// endDispute has a taint put back that was taken away twice: an operator resumed.
 func (ts *taints) endDispute() {
 	if ts.disputed() {
 		ts.st.TakenAway, ts.clusterDirty = nil, true
@@ -253,13 +247,5 @@ func (ts *taints) endDispute() {
 }
 
 func withoutTriggering(in []rules.RuleObservation) []rules.RuleObservation {
-	var out []rules.RuleObservation
-	for _, o := range in {
-		if !karmada.Triggers(o.Taint.Effect) {
-			out = append(out, o)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(in), func(o rules.RuleObservation) bool { return karmada.Triggers(o.Taint.Effect) })
 }
-
-func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }

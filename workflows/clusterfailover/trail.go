@@ -2,6 +2,7 @@ package clusterfailover
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,10 +17,9 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
-	corev1 "k8s.io/api/core/v1"
 )
 
-// trail tells what a failover does, in audit records. What it says of the moment it reads off the
+// trail records what a failover does, for the audit trail. What it says of the moment it reads off the
 // state.
 type trail struct {
 	flow.TrailWriter
@@ -58,12 +58,12 @@ func (t *trail) begun() {
 		t.Forget()
 		return
 	}
-	t.Tell(record.Audit{
+	t.AddUrgent(record.Audit{
 		Kind: record.AuditFailoverBegun, Time: t.st.Began, Attempt: t.st.Attempt, Phase: string(t.st.Phase),
 	})
 }
 
-// entered tells of a transition with what speaks for it.
+// entered records a transition with its evidence.
 func (t *trail) entered(from phase.Failover, event phase.FailoverEvent, says rules.ExternalProbe) {
 	r := record.Audit{
 		Kind: record.AuditPhaseEntered, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Reason: t.st.Reason,
@@ -83,24 +83,26 @@ func (t *trail) entered(from phase.Failover, event phase.FailoverEvent, says rul
 			r.Evidence["pendingPurge"] = strconv.Itoa(owed)
 		}
 	}
-	t.Tell(r)
+	t.AddUrgent(r)
 }
 
-// attempt tells the totals of an attempt that is over.
+// attempt records the totals of an attempt that is over.
 func (t *trail) attempt(attempt workflows.AttemptReport) {
-	t.Tell(record.Audit{Kind: record.AuditAttemptClosed, Attempt: attempt.Attempt, Phase: string(attempt.Ended), Counts: sum(nil, attempt.Counts)})
+	t.AddUrgent(record.Audit{Kind: record.AuditAttemptClosed, Attempt: attempt.Attempt, Phase: string(attempt.Ended), Counts: maps.Clone(attempt.Counts)})
 }
 
 // totals are the outcomes of all attempts.
 func (t *trail) totals() map[string]int {
-	total := sum(nil, t.st.Counts)
+	total := maps.Clone(t.st.Counts)
 	for _, past := range t.st.Past {
-		total = sum(total, past.Counts)
+		for _, outcome := range workflow.DeterministicKeys(past.Counts) {
+			total[outcome] += past.Counts[outcome]
+		}
 	}
 	return total
 }
 
-// evidence adds what is known of the cluster: Karmada's own word, the external probe's, every rule
+// evidence adds what is known of the cluster: Karmada's condition, the result of the external probe, every rule
 // that matches and since when, and the taints that others put.
 func (t *trail) evidence(out map[string]string, says rules.ExternalProbe) {
 	out["ready"] = t.st.Cluster.Ready + " (" + t.st.Cluster.ReadyReason + ")"
@@ -123,7 +125,7 @@ func (t *trail) evidence(out map[string]string, says rules.ExternalProbe) {
 	}
 }
 
-// taints tells what a write changed about Lifeboat's taints.
+// taints records what a write changed about Lifeboat's taints.
 func (t *trail) taints(was []karmada.AddedTaint) {
 	same := func(a karmada.AddedTaint) func(karmada.AddedTaint) bool {
 		return func(b karmada.AddedTaint) bool { return a.Key == b.Key && a.Effect == b.Effect }
@@ -141,21 +143,13 @@ func (t *trail) taints(was []karmada.AddedTaint) {
 }
 
 func (t *trail) taintChanged(kind record.Kind, about karmada.AddedTaint, message string) {
-	t.Tell(record.Audit{
+	t.AddUrgent(record.Audit{
 		Kind: kind, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Reason: t.st.Reason, Message: message,
 		Evidence: map[string]string{"taint": about.Key + ":" + string(about.Effect), "rule": about.Rule},
 	})
 }
 
-// virtual is taints for observe, where the taint would stand.
-func (t *trail) virtual(would corev1.Taint, rule string) {
-	t.Tell(record.Audit{
-		Kind: record.AuditTaintAdded, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Reason: t.st.Reason, Message: "observed: nothing is written",
-		Evidence: map[string]string{"taint": would.Key + ":" + string(would.Effect), "rule": rule},
-	})
-}
-
-// queued tells that a taint makes a binding move, and when.
+// queued records that a taint makes a binding move, and when.
 func (t *trail) queued(i *queue.Item, due time.Time, d rules.Due) {
 	t.Add(record.Audit{
 		Kind: record.AuditBindingQueued, Attempt: t.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, Reason: i.Reason,
@@ -163,7 +157,7 @@ func (t *trail) queued(i *queue.Item, due time.Time, d rules.Due) {
 	})
 }
 
-// blocked tells why a binding may not move for now, where that is news.
+// blocked records why a binding may not move for now, once for each reason.
 func (t *trail) blocked(i *queue.Item) {
 	if i.Said == i.Reason {
 		return
@@ -176,11 +170,11 @@ func (t *trail) blocked(i *queue.Item) {
 	})
 }
 
-// move tells that a migration of a binding began.
+// move records that a migration of a binding began.
 func (t *trail) move(i queue.Item, st workflows.MigrationState) {
 	r := record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: t.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, To: i.To,
-		Message: moveSummary(i, t.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
+		Message: migrationSummary(i, t.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
 	}
 	if !st.DueAt.IsZero() {
 		r.Evidence["due"] = moment(st.DueAt)
@@ -199,7 +193,7 @@ func (t *trail) acts(r workflows.MigrationReport) {
 	}
 }
 
-// outcome tells what became of a binding in an attempt.
+// outcome records the outcome of a binding in an attempt.
 func (t *trail) outcome(attempt int, x record.Result) {
 	r := record.Audit{
 		Kind: record.AuditBindingOutcome, Attempt: attempt, Bindings: flow.About(x.Key), Resource: x.Resource, Time: x.At,
@@ -217,7 +211,7 @@ func (t *trail) outcome(attempt int, x record.Result) {
 	t.Add(r)
 }
 
-// ordered tells of a human's order; details come in pairs of a name and what it says.
+// ordered records an operator's order; details come in pairs of a name and what it says.
 func (t *trail) ordered(verb string, o workflows.Order, scope queue.Scope, details ...string) {
 	r := record.Audit{
 		Kind: record.AuditOrderGiven, Attempt: t.st.Attempt, Phase: string(t.st.Phase), Order: verb, Who: o.Who, Why: o.Reason,
@@ -230,10 +224,10 @@ func (t *trail) ordered(verb string, o workflows.Order, scope queue.Scope, detai
 		r.Bindings = flow.About(scope.Binding)
 	}
 	flow.AddEvidence(r.Evidence, details...)
-	t.Tell(r)
+	t.AddUrgent(r)
 }
 
-// unnamed tells the outcome of bindings whose names are not known any more.
+// unnamed records the outcome of bindings whose names were not carried over.
 func (t *trail) unnamed(outcome phase.Outcome, n int) {
 	t.Add(record.Audit{
 		Kind: record.AuditBindingOutcome, Attempt: t.st.Attempt, Outcome: outcome, Message: "they were too many to be carried over by name",
@@ -241,21 +235,10 @@ func (t *trail) unnamed(outcome phase.Outcome, n int) {
 	})
 }
 
-// sum adds counts to a total, which is made where there is none.
-func sum(total, counts map[string]int) map[string]int {
-	if total == nil {
-		total = map[string]int{}
-	}
-	for _, outcome := range workflow.DeterministicKeys(counts) {
-		total[outcome] += counts[outcome]
-	}
-	return total
-}
-
 func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// moveSummary names the binding as orders take it.
-func moveSummary(i queue.Item, cluster string, st workflows.MigrationState) string {
+// migrationSummary names the binding as orders take it.
+func migrationSummary(i queue.Item, cluster string, st workflows.MigrationState) string {
 	switch {
 	case st.Adopts():
 		return fmt.Sprintf("take over the hold of %s on %s", i.Key, cluster)

@@ -93,7 +93,7 @@ func (p *pacer) sane() error {
 	)
 }
 
-// saneSchedule tells whether the permits that are out add up.
+// saneSchedule reports whether the permits that are out add up.
 func (p *pacer) saneSchedule() error {
 	now := p.now()
 	var bad []error

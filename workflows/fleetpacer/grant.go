@@ -16,7 +16,7 @@ func (p *pacer) expire() {
 // grantAt is when the next permits may be granted.
 func (p *pacer) grantAt() time.Time { return p.st.Schedule.GrantAt(p.st.Pace, p.now()) }
 
-// wanted tells whether anybody wants a permit.
+// wanted reports whether a failover wants a permit.
 func (p *pacer) wanted() bool {
 	_, equals := p.choose()
 	return equals > 0
@@ -40,12 +40,12 @@ func (p *pacer) choose() (best workflows.Request, equals int) {
 	return best, equals
 }
 
-// mayGrant tells whether permits may be granted now, under a judgement that is fresh.
+// mayGrant reports whether permits may be granted now, under a judgement that is fresh.
 func (p *pacer) mayGrant() bool {
 	return !p.halted() && p.st.Orders.Halted == nil && !p.now().Before(p.grantAt()) && p.fresh()
 }
 
-// grant gives the permits of the next seconds to those who want them: the most urgent first,
+// grant gives the permits of the next seconds to the failovers that request them: the most urgent first,
 // equals in equal parts.
 func (p *pacer) grant() {
 	if !p.mayGrant() {
@@ -62,8 +62,8 @@ func (p *pacer) grant() {
 	}
 }
 
-// grantTo sends one grant. A request is good for one: who wants more says so, having heard
-// of it, so that a failover that hears nothing any more wastes no more than that.
+// grantTo sends one grant. A request is good for one: a failover that needs more requests again after
+// it, so that a failover that receives no signals any more wastes no more than that.
 func (p *pacer) grantTo(r workflows.Request, size int) {
 	last := p.st.Schedule.Last
 	permits := p.st.Schedule.Grant(p.st.Pace, p.now(), r.Cluster, size)
@@ -73,14 +73,14 @@ func (p *pacer) grantTo(r workflows.Request, size int) {
 	p.st.Granted += int64(size)
 	err := p.send(r.Cluster, workflows.SignalGrant, workflows.Grant{Permits: permits, FailoverID: r.FailoverID})
 	if !p.arrived(r.Cluster, workflows.SignalGrant, err) {
-		p.st.Schedule.TakeBack(last) // nobody heard of it: it was never out
+		p.st.Schedule.TakeBack(last) // no failover received it: it was never out
 		p.st.Granted -= int64(size)
 		return
 	}
 	workflow.GetMetricsHandler(p.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_permits_granted").Inc(int64(size))
 }
 
-// fresh tells whether the judgement in hand is good for a grant: the controller has reported no change
+// fresh reports whether the judgement in hand is good for a grant: the controller has reported no change
 // since, and it is not older than it may be while a failover waits (R4.5-35).
 func (p *pacer) fresh() bool {
 	return !p.st.Assessed.IsZero() && !p.st.Changed && p.now().Sub(p.st.Assessed) <= reassess
@@ -107,7 +107,7 @@ func (p *pacer) refuseClaim(c workflows.Claim) error {
 	case p.halted() || p.st.Orders.Halted != nil:
 		return flow.Refused("halted: " + string(p.st.Pace.Reason))
 	case !open:
-		// This pacer has just begun, or was told nothing for long: whether it is paused is not known.
+		// This pacer has just begun, or received nothing for long: whether it is paused is not known.
 		return flow.Refused("this pacer has yet to hear from the failover of " + c.Cluster)
 	case request.Paused:
 		return flow.Refused("the failover of " + c.Cluster + " is paused")
@@ -116,7 +116,7 @@ func (p *pacer) refuseClaim(c workflows.Claim) error {
 	}
 }
 
-// used takes what evictions stand: each is a move, and its permit is not out any more.
+// used takes what evictions stand: each is a migration, and its permit is not out any more.
 func (p *pacer) used(r workflows.PermitsUsed) {
 	if len(r.Used) > workflows.MaxUsed {
 		p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitsUsed, "evictions", len(r.Used))
@@ -135,7 +135,7 @@ func (p *pacer) used(r workflows.PermitsUsed) {
 	p.dirty = p.dirty || p.st.Pace.Unlimited // what ended makes room for others
 }
 
-// movedToo often answers the query of who was moved as often as may be within an hour.
+// movedTooOften answers the query of bindings that were moved as often as may be within an hour.
 func (p *pacer) movedTooOften(ask workflows.MovedTooOften) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if p.st.Config.MovesPerHour <= 0 {

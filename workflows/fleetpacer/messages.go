@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// messages are all that the pacer is told, ordered and asked.
+// messages are the signals, updates and queries of the pacer.
 func (p *pacer) messages() flow.Messages {
 	return flow.Messages{
 		Queries: []flow.Query{
@@ -29,9 +29,9 @@ func (p *pacer) messages() flow.Messages {
 			flow.Ordered(workflows.UpdateSetRate, "Replace the configured eviction rate (per second), or end that", p.refuseRate, p.setRate),
 		},
 		Signals: []flow.Signal{
-			flow.Told(workflows.SignalFleetObserved, p.fleetObserved),
-			flow.Told(workflows.SignalPermitRequest, p.requested),
-			flow.Told(workflows.SignalPermitsUsed, p.used),
+			flow.OnSignal(workflows.SignalFleetObserved, p.fleetObserved),
+			flow.OnSignal(workflows.SignalPermitRequest, p.requested),
+			flow.OnSignal(workflows.SignalPermitsUsed, p.used),
 		},
 	}
 }
@@ -41,7 +41,7 @@ func (p *pacer) serve() error {
 	return p.inbox.Serve(p.ctx, p.ctx)
 }
 
-// fleetObserved looks at the fleet again, and keeps what the external probe knows.
+// fleetObserved looks at the fleet again, and keeps the results of the external probe.
 func (p *pacer) fleetObserved(m workflows.FleetObserved) {
 	p.st.Changed, p.dirty = true, true
 	if m.Probed != nil && !m.Probed.Oversized() {
@@ -49,7 +49,7 @@ func (p *pacer) fleetObserved(m workflows.FleetObserved) {
 	}
 }
 
-// requested takes what a cluster wants now; a new failover is told the pace.
+// requested takes what a cluster wants now; a new failover gets the pace.
 func (p *pacer) requested(r workflows.PermitRequest) {
 	if r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID)) > workflows.MaxText {
 		p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitRequest, "cluster", r.Cluster)
@@ -61,7 +61,7 @@ func (p *pacer) requested(r workflows.PermitRequest) {
 		p.dirty = true
 		return
 	}
-	// A newcomer is told the pace with the next judgement, which is due now.
+	// A new failover gets the pace with the next judgement, which is due now.
 	told := known && old.FailoverID == r.FailoverID && old.Told
 	p.st.Changed = p.st.Changed || !told
 	next := workflows.Request{PermitRequest: r, Heard: p.now(), Told: told}
@@ -139,5 +139,5 @@ func (p *pacer) refuseRate(r workflows.SetRate) error {
 
 func (p *pacer) ordersChanged() {
 	p.mirror()
-	p.st.Changed, p.dirty = true, true // no grant under a judgement that does not know of it
+	p.st.Changed, p.dirty = true, true // no grant under a judgement made before it
 }

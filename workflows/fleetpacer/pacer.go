@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/log"
@@ -43,7 +44,7 @@ const (
 // lookAgain is how long the pacer waits after it could not judge the fleet.
 const lookAgain = 10 * time.Second
 
-// forget is after how many silent asking intervals a request is void.
+// forget is after how many missed repetitions a request is void.
 const forget = 4
 
 // maxClaims keeps a run below the server's bound on updates.
@@ -100,12 +101,11 @@ func (p *pacer) full() bool {
 
 func (p *pacer) now() time.Time { return workflow.Now(p.ctx) }
 
-// recall starts a pacer without carried state: what it cannot know, it does not assume.
+// recall starts a pacer without carried state: it assumes nothing.
 func (p *pacer) recall() {
-	var r activities.Recall
 	ctx := flow.Doing(p.ctx, "recall what the previous pacer left behind")
-	request := activities.RecallRequest{RunID: workflow.GetInfo(p.ctx).WorkflowExecution.RunID}
-	if err := workflow.ExecuteActivity(ctx, activities.NameRecallPacer, request).Get(ctx, &r); err != nil {
+	r, err := flow.Run[activities.Recall](ctx, activities.NameRecallPacer, activities.RecallRequest{RunID: workflow.GetInfo(p.ctx).WorkflowExecution.RunID})
+	if err != nil {
 		r = activities.Recall{Lost: true, Why: reason.StateLost}
 		p.log.Error("could not recall the previous pacer", "error", err)
 	}
@@ -133,8 +133,8 @@ func (p *pacer) mirror() {
 	}
 }
 
-// look judges the fleet when it changed or somebody waits for an answer, and tells every
-// open failover what changed.
+// look judges the fleet when it changed or a failover waits for an answer, and sends the pace to every
+// open failover.
 func (p *pacer) look() error {
 	if !p.lookIsDue() {
 		return nil
@@ -159,15 +159,14 @@ func (p *pacer) look() error {
 	return nil
 }
 
-// judge asks how the fleet is, and at what pace that lets things go. A rate that a human
-// set meanwhile takes effect at once: the judgement is made anew for it.
+// judge has the health of the fleet judged, and the pace that follows. A rate that an operator
+// set meanwhile takes effect at once: the judgement is made again for it.
 func (p *pacer) judge() (activities.FleetResult, error) {
 	p.unjudged = false
 	for {
-		var r activities.FleetResult
 		rate := p.st.Orders.Rate
-		ctx := flow.Doing(p.ctx, "judge the health of the fleet")
-		if err := workflow.ExecuteActivity(ctx, activities.NameAssessFleet, activities.FleetRequest{Rate: rate}).Get(ctx, &r); err != nil {
+		r, err := flow.Run[activities.FleetResult](flow.Doing(p.ctx, "judge the health of the fleet"), activities.NameAssessFleet, activities.FleetRequest{Rate: rate})
+		if err != nil {
 			if p.ctx.Err() != nil {
 				return r, p.ctx.Err()
 			}
@@ -215,7 +214,7 @@ func (p *pacer) dirtyOrders() bool {
 	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == pace.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
 }
 
-// ordered lays the humans' orders over the fleet's pace: a halt always wins.
+// ordered lays the operators' orders over the fleet's pace: a halt always wins.
 func (p *pacer) ordered(rate pace.Pace) pace.Pace {
 	switch {
 	case p.st.Orders.Halted != nil:
@@ -228,7 +227,7 @@ func (p *pacer) ordered(rate pace.Pace) pace.Pace {
 
 func (p *pacer) halted() bool { return p.st.Pace.Tier == pace.TierHalted }
 
-// broadcast tells every open failover the pace, or only those that have never heard
+// broadcast sends the pace to every open failover, or only to those that have never received
 // it: halts freeze toleration clocks.
 func (p *pacer) broadcast(everyone bool) {
 	sent := map[string]workflow.Future{}
@@ -275,7 +274,7 @@ func (p *pacer) nextGrant() time.Time {
 	return at
 }
 
-// nextLook is when to wake up without being told, and what for.
+// nextLook is when to wake up without a signal, and what for.
 func (p *pacer) nextLook() (time.Time, string) {
 	switch {
 	case p.wanted() && !p.halted():
@@ -285,4 +284,19 @@ func (p *pacer) nextLook() (time.Time, string) {
 	default:
 		return p.st.Assessed.Add(p.lasts()), "look at the fleet again: " + string(p.st.Pace.Reason)
 	}
+}
+
+// page shows the fleet's pace and the failovers that wait for it.
+func (p *pacer) page() {
+	v := view.Pacer{
+		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: p.st.Orders.Halted.Line(), RateBy: p.st.Orders.RateBy.Line(),
+		Next: p.st.Schedule.Next(p.st.Pace, p.now()), Out: p.st.Schedule.Out,
+		Granted: p.st.Granted, Written: p.st.Written, Unused: p.st.Unused, Assessed: p.st.Assessed,
+		HaltedAt: p.st.HaltedAt, Runbook: p.st.Runbook,
+	}
+	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
+		r := p.st.Requests[cluster]
+		v.Requests = append(v.Requests, view.RequestLine{Cluster: cluster, Want: r.Want, Priority: r.Priority, Paused: r.Paused})
+	}
+	workflow.SetCurrentDetails(p.ctx, view.PacerPage(v))
 }

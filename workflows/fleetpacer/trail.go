@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// trail tells what the pacer does, in audit records.
+// trail records what the pacer does, for the audit trail.
 type trail struct {
 	flow.TrailWriter
 	st *workflows.PacerState
@@ -27,7 +27,7 @@ func newTrail(ctx workflow.Context, instance string, st *workflows.PacerState, d
 	}
 	t := trail{st: st, TrailWriter: flow.NewTrailWriter(ctx, flow.TrailOptions{
 		Left: st.Audit, Dirty: dirty,
-		// Before the first judgement nobody has said whether there is a trail.
+		// Before the first judgement it is unknown whether there is a trail.
 		On: func() bool { return st.Audited || st.Assessed.IsZero() },
 		Source: func() activities.AuditSource {
 			return activities.AuditSource{Instance: instance, Workflow: info.ID, Run: info.RunID, First: st.First}
@@ -53,7 +53,7 @@ func (t *trail) flush() {
 	}
 }
 
-// pace tells of another tier or rate, and of the fleet that it follows from.
+// pace records another tier or rate, and the state of the fleet behind it.
 func (t *trail) pace(was, is pace.Pace) {
 	if was.Tier == is.Tier && was.Rate == is.Rate && was.Unlimited == is.Unlimited && was.Reason == is.Reason {
 		return
@@ -72,12 +72,12 @@ func (t *trail) pace(was, is pace.Pace) {
 	if by := t.st.Orders.Halted; by != nil && is.Tier == pace.TierHalted {
 		r.Who, r.Why = by.Who, by.Reason
 	}
-	t.Tell(r)
+	t.AddUrgent(r)
 }
 
-// order tells of a human's order to the whole fleet.
+// order records an operator's order to the whole fleet.
 func (t *trail) order(verb string, o workflows.Order, rate string) {
-	t.Tell(record.Audit{
+	t.AddUrgent(record.Audit{
 		Kind: record.AuditOrderGiven, Phase: string(t.st.Pace.Tier), Order: verb, Who: o.Who, Why: o.Reason,
 		Evidence: flow.AddEvidence(nil, "scope", "the fleet", "rate", rate),
 	})

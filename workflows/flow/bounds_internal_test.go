@@ -12,31 +12,27 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
 )
 
 // Records of one batch go in one call, which has to stay below 2 MB.
 func TestABatchOfRecordsFitsIntoOneCall(t *testing.T) {
-	env := flowtest.PatientEnv()
 	var sizes []int
 	records := 0
-	env.RegisterActivityWithOptions(func(_ context.Context, r activities.AuditRequest) error {
+	keep := func(_ context.Context, r activities.AuditRequest) error {
 		sizes, records = append(sizes, workflows.SizeOf(r)), records+len(r.Records)
 		return nil
-	}, activity.RegisterOptions{Name: activities.NameRecordAudit})
-	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+	}
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		dirty := false
 		s := NewTrailWriter(ctx, TrailOptions{
 			Dirty: &dirty, On: func() bool { return true }, Source: func() activities.AuditSource { return activities.AuditSource{} },
 		})
 		for range 6 {
-			s.Tell(record.Audit{Kind: record.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})
+			s.AddUrgent(record.Audit{Kind: record.AuditOrderGiven, Message: strings.Repeat("x", 450_000)})
 		}
 		s.Finish()
-		return nil
-	})
-	require.NoError(t, env.GetWorkflowError())
+	}, flowtest.Acts{activities.NameRecordAudit: keep})
 	require.Equal(t, 6, records)
 	require.Less(t, slices.Max(sizes), 2_000_000)
 }

@@ -48,6 +48,13 @@ func Once(ctx workflow.Context, summary string, limit time.Duration) workflow.Co
 	})
 }
 
+// Run runs an activity under the options of a context and returns its result.
+func Run[R any](ctx workflow.Context, activity string, request any) (R, error) {
+	var result R
+	err := workflow.ExecuteActivity(ctx, activity, request).Get(ctx, &result)
+	return result, err
+}
+
 // MinTimer is the shortest timer that Temporal keeps.
 const MinTimer = time.Second
 
@@ -86,7 +93,7 @@ func StartTimer(ctx workflow.Context, at time.Time, summary string, fire func())
 type Alarm struct{ Armed }
 
 // Set arms the alarm. It is left alone while the moment stays the same: most turns
-// change nothing about it, and a timer begun anew would never be shorter than minTimer.
+// change nothing about it, and a timer begun again would never be shorter than minTimer.
 func (a *Alarm) Set(ctx workflow.Context, at time.Time, why string, fired *bool) {
 	switch {
 	case a.Cancel != nil && a.At.Equal(at):
@@ -97,7 +104,7 @@ func (a *Alarm) Set(ctx workflow.Context, at time.Time, why string, fired *bool)
 	a.Armed = StartTimer(ctx, at, why, func() { a.Cancel, *fired = nil, true })
 }
 
-// FullHistory tells that a run should continue as new.
+// FullHistory reports whether a run should continue as new.
 func FullHistory(ctx workflow.Context, events int) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() || (events > 0 && info.GetCurrentHistoryLength() >= events)

@@ -1,8 +1,12 @@
 package flow
 
-import "go.temporal.io/sdk/workflow"
+import (
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
 
-// Messages are all that a workflow is told, ordered and asked, in one table.
+// Messages are the signals, updates and queries of a workflow, in one table.
 type Messages struct {
 	Queries []Query
 	Updates []Update
@@ -42,10 +46,10 @@ type Signal struct {
 	drain   func(workflow.ReceiveChannel)
 }
 
-// Told hands every signal of a name to take, a fresh message each time. It never blocks: of a
+// OnSignal hands every signal of a name to take, a fresh message each time. It never blocks: of a
 // message that is not even of its kind the SDK says nothing, and a blocking receive would wait for
 // the next one while every other channel starves.
-func Told[T any](name string, take func(T)) Signal {
+func OnSignal[T any](name string, take func(T)) Signal {
 	one := func(c workflow.ReceiveChannel) bool {
 		var message T
 		received := c.ReceiveAsync(&message)
@@ -99,4 +103,28 @@ func (m *Messages) Drain() {
 	for n, signal := range m.Signals {
 		signal.drain(m.channels[n])
 	}
+}
+
+// Refused is the answer to an order that cannot be carried out.
+func Refused(why string) error {
+	return temporal.NewApplicationError(why, "Refused")
+}
+
+// RefuseOrder is the validator of every update that takes an Order.
+func RefuseOrder(o workflows.Order) error {
+	if bad := o.Malformed(); bad != "" {
+		return temporal.NewApplicationError(bad, "InvalidOrder")
+	}
+	return nil
+}
+
+// StateNeedsSource refuses a fence of an old copy whose state is still needed.
+func StateNeedsSource(cluster string) string {
+	return "its state goes along only when " + cluster + " is back; to go on without it, say withoutState as well"
+}
+
+// UnseenOutage refuses a fence of a cluster that was not seen to be silent: a
+// confirmation counts for the outage that was seen when it was given.
+func UnseenOutage(cluster string) string {
+	return cluster + " was not silent when it was last looked at, or nobody says since when: say it again once it is seen to be"
 }

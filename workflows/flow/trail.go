@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// auditEvery is how long records that nobody waits for are gathered: each batch costs history.
+	// auditEvery is how long records that are not urgent are gathered: each batch costs history.
 	auditEvery = 10 * time.Second
 	// auditBatch, auditNames and auditBytes bound a batch: in records, in bindings that they
 	// name, and in bytes as it is sent.
@@ -44,7 +44,7 @@ type TrailWriter struct {
 	log    log.Logger
 	trail  *workflows.Trail
 	out    int  // how many of Pending are on their way
-	urgent bool // somebody may be reading along
+	urgent bool // an operator may be reading along
 	same   map[string]int
 }
 
@@ -54,7 +54,7 @@ type TrailOptions struct {
 	Left *workflows.Trail
 	// Dirty wakes the main loop.
 	Dirty *bool
-	// On tells whether there is a trail.
+	// On reports whether there is a trail.
 	On func() bool
 	// Source is whose records they are.
 	Source func() activities.AuditSource
@@ -71,7 +71,7 @@ func NewTrailWriter(ctx workflow.Context, of TrailOptions) TrailWriter {
 
 // Leave is what is carried over: what is not known to be written, of at most so many names.
 func (s *TrailWriter) Leave(names int) *workflows.Trail {
-	s.out = 0 // what is on its way is sent again: readers know it by its id
+	s.out = 0 // what is on its way is sent again: readers recognise it by its id
 	s.bound(maxPending, names)
 	return s.trail
 }
@@ -103,7 +103,7 @@ func AddEvidence(to map[string]string, pairs ...string) map[string]string {
 	return to
 }
 
-// Active tells that there is a trail.
+// Active reports whether there is a trail.
 func (s *TrailWriter) Active() bool { return s.On != nil && s.On() }
 
 // Add keeps a record until it is written. What a batch says of many bindings at one
@@ -126,8 +126,8 @@ func (s *TrailWriter) Add(r record.Audit) {
 	s.bound(maxPending, maxNames)
 }
 
-// Tell is add for what somebody who reads along should see at once.
-func (s *TrailWriter) Tell(r record.Audit) {
+// AddUrgent is Add for what an operator who reads along should see at once.
+func (s *TrailWriter) AddUrgent(r record.Audit) {
 	s.urgent = true
 	s.Add(r)
 }
@@ -177,7 +177,7 @@ func (s *TrailWriter) lose(n int) {
 	s.log.Error("audit records are lost: the trail's sink has been away for too long", "records", n)
 }
 
-// waits tells that there are records to be sent, and that none are on their way.
+// waits reports whether there are records to be sent, and that none are on their way.
 func (s *TrailWriter) waits() bool { return s.Active() && s.out == 0 && len(s.trail.Pending) > 0 }
 
 // Wake is when the next batch is due, zero for none.
@@ -240,7 +240,7 @@ func (s *TrailWriter) sent(err error) {
 	}
 }
 
-// Settled tells that a run may continue as new: with a long list still to be written that
+// Settled reports whether a run may continue as new: with a long list still to be written that
 // would carry it all.
 func (s *TrailWriter) Settled() bool {
 	if !s.Active() || s.out > 0 && workflow.Now(s.ctx).Sub(s.trail.Sent) > sinkAway {
@@ -249,7 +249,7 @@ func (s *TrailWriter) Settled() bool {
 	return s.names() <= CarryNames
 }
 
-// Finish gives the last records a moment to be written. What is lost all the same is told.
+// Finish gives the last records a moment to be written. It returns how many are lost all the same.
 func (s *TrailWriter) Finish() (lost int) {
 	if !s.Active() {
 		return 0

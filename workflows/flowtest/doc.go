@@ -1,3 +1,3 @@
 // Package flowtest has what the tests of the workflows share: an environment that is patient,
-// and messages that nobody has looked at. Tests alone import it.
+// and messages that are not validated. Tests alone import it.
 package flowtest

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -16,36 +17,42 @@ import (
 // PatientEnv is an environment that takes no slow machine for a deadlock.
 func PatientEnv() *testsuite.TestWorkflowEnvironment { return Watched(slog.DiscardHandler) }
 
-// Watched is a patient environment whose log somebody reads.
+// Watched is a patient environment whose log the test reads.
 func Watched(log slog.Handler) *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(log)))
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: bear})
-	env.SetTestTimeout(bear)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
+	env.SetTestTimeout(patience)
 	return env
 }
 
-// InWorkflow runs do where a workflow's clock is.
-func InWorkflow(t *testing.T, do func(workflow.Context)) {
+// patience is long enough for a machine under load: with the default of one second, reading the test
+// binary within a workflow's first activity would count as a deadlock.
+const patience = 5 * time.Minute
+
+// Acts are activities by name.
+type Acts map[string]any
+
+// InWorkflow runs do in a workflow, with activities for it.
+func InWorkflow(t *testing.T, do func(workflow.Context), acts ...Acts) {
+	t.Helper()
+	Signalled(t, nil, do, acts...)
+}
+
+// Signalled is InWorkflow with an answer to every signal.
+func Signalled(t *testing.T, answer error, do func(workflow.Context), acts ...Acts) {
 	t.Helper()
 	env := PatientEnv()
+	for _, some := range acts {
+		for name, act := range some {
+			env.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
+		}
+	}
+	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(answer)
 	env.ExecuteWorkflow(func(ctx workflow.Context) error { do(ctx); return nil })
 	require.NoError(t, env.GetWorkflowError())
 }
 
 // Silent is a logger that says nothing.
 func Silent() sdklog.Logger { return sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
-
-// bear is how long an environment bears with a machine under load: its own second would
-// take the reading of the test binary, within a workflow's first activity, for a deadlock.
-const bear = 5 * time.Minute
-
-// Signalled is inWorkflow with an answer to every signal.
-func Signalled(t *testing.T, answer error, do func(workflow.Context)) {
-	t.Helper()
-	env := PatientEnv()
-	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(answer)
-	env.ExecuteWorkflow(func(ctx workflow.Context) error { do(ctx); return nil })
-	require.NoError(t, env.GetWorkflowError())
-}

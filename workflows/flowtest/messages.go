@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// message is one signal or update as it reaches a workflow: nobody has looked at what it
+// message is one signal or update as it reaches a workflow: not validated
 // carries.
 type message struct {
 	Update  bool
@@ -56,13 +56,13 @@ func (m message) deliver(t *testing.T, env *testsuite.TestWorkflowEnvironment, i
 	env.SignalWorkflow(m.Name, raw)
 }
 
-// verdict hears what becomes of an update.
+// verdict receives the result of an update.
 type verdict struct {
 	t *testing.T
 	message
 }
 
-// Accept holds every order that is taken to its having said who gives it, and why.
+// Accept checks that every accepted order says who gives it, and why.
 func (v verdict) Accept() {
 	var o workflows.Order
 	if err := json.Unmarshal(v.Payload, &o); v.Name != workflows.UpdateClaim && (err != nil || o.Malformed() != "") {
@@ -78,7 +78,7 @@ func (v verdict) Reject(err error) {
 	}
 }
 
-// Complete does not matter: who waits for a main loop waits in vain here.
+// Complete does not matter: no main loop runs here.
 func (v verdict) Complete(any, error) {}
 
 // Played hands a script to a workflow, a message a second, and lets it look after each.
@@ -101,7 +101,7 @@ func Played(t *testing.T, script string, serve func(workflow.Context) (look func
 	require.NoError(t, env.GetWorkflowError(), "after:\n%s", script)
 }
 
-// CarriedWhole tells whether a state that messages have made is carried to the next run as it is.
+// CarriedWhole reports whether a state that messages have made is carried to the next run as it is.
 func CarriedWhole[T any](st *T) error {
 	before, err := json.Marshal(st)
 	if err != nil {
@@ -117,7 +117,7 @@ func CarriedWhole[T any](st *T) error {
 	return nil
 }
 
-// Given tells whether an order that stands was given by somebody and for a reason.
+// Given reports whether an order that stands names who gave it, and why.
 func Given(orders ...*workflows.Order) error {
 	for _, o := range orders {
 		if o != nil && o.Malformed() != "" {

@@ -14,8 +14,8 @@ import (
 // Where workers have versions, each moves on to the current one at its next task, and is
 // pinned to none. A FleetPacer never ends and a ClusterFailover may stand open for days:
 // pinned, they would keep their build alive as long. A BindingMigration is short, but may
-// wait for a human for just as long, with a hold in Karmada that nobody would see to once
-// the workers of its build are gone. What makes the move safe is that every release replays
+// wait for an operator just as long, with a hold in Karmada that no worker would handle once
+// the workers of its build are gone. What makes the migration safe is that every release replays
 // the histories of those before it (tests/replay).
 func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(clusterfailover.Workflow, under(workflows.TypeClusterFailover))
