@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"net/http"
@@ -92,13 +91,7 @@ func TestBench(t *testing.T) {
 	profiled := s.profile(*benchedTo)
 	s.kill(from)
 	s.phase(from, "Evacuated")
-	s.awaitQuietly("all released", func() (bool, string) {
-		left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-			b := s.find(key)
-			return b != nil && !b.on(from) && len(b.Spec.Tasks) == 0
-		})
-		return len(left) == 0, fmt.Sprintf("%d are not", len(left))
-	})
+	s.allReleased(keys, from)
 	f.Processor = s.processorSince(before, len(keys))
 	s.catchUp()
 	profiled()
@@ -153,7 +146,6 @@ func (f *figures) line() string {
 
 // deployAtOnce is deployMany with many clients.
 func (s *scene) deployAtOnce(home, to string, n int) []string {
-	s.Helper()
 	keys, at := make([]string, n), s.api.Resource(resourceBindings).Namespace(s.namespace())
 	errs := make([]error, n)
 	var clients sync.WaitGroup
@@ -172,17 +164,13 @@ func (s *scene) deployAtOnce(home, to string, n int) []string {
 		require.NoError(s, err)
 	}
 	for _, key := range keys {
-		s.awaitQuietly("runs: "+key, func() (bool, string) {
-			b := s.find(key)
-			return b != nil && b.settled(), fmt.Sprintf("%+v", b)
-		})
+		s.runs(key)
 	}
 	return keys
 }
 
 // patchesPerSecond is how many merge patches of one binding the API server takes from one client.
 func (s *scene) patchesPerSecond(key string) float64 {
-	s.Helper()
 	const patches = 200
 	namespace, name, _ := strings.Cut(key, "/")
 	at, begun := s.api.Resource(resourceBindings).Namespace(namespace), time.Now()
@@ -196,7 +184,6 @@ func (s *scene) patchesPerSecond(key string) float64 {
 
 // startsPerSecond is how many workflows Temporal starts for one client.
 func (s *scene) startsPerSecond() float64 {
-	s.Helper()
 	const starts = 200
 	begun := time.Now()
 	for i := range starts {
@@ -211,7 +198,6 @@ func (s *scene) startsPerSecond() float64 {
 // profile takes a profile of the worker's processor time beside the figures; the function that it returns
 // waits for it.
 func (s *scene) profile(figures string) (taken func()) {
-	s.Helper()
 	if figures == "" {
 		return func() {}
 	}
@@ -225,16 +211,8 @@ func (s *scene) profile(figures string) (taken func()) {
 
 // save writes what an address answers into a file.
 func save(ctx context.Context, url, file string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	content, err := io.ReadAll(response.Body)
-	return errors.Join(err, response.Body.Close(), os.WriteFile(file, content, 0o600))
+	_, content, err := fetch(ctx, http.DefaultClient, url)
+	return errors.Join(err, os.WriteFile(file, []byte(content), 0o600))
 }
 
 // timed reads the times off the versions that stood.
@@ -272,7 +250,6 @@ func (f *figures) timed(s *scene, from string, keys []string) {
 
 // moments are when a binding was first seen off a cluster, with targets, and without a task.
 func (s *scene) moments(versions []version, from string, since time.Time) (out, on, gone time.Time) {
-	s.Helper()
 	note := func(at *time.Time, is bool, seen time.Time) {
 		if is && at.IsZero() {
 			*at = seen
@@ -293,10 +270,7 @@ func (s *scene) moments(versions []version, from string, since time.Time) (out, 
 
 // noExecuteSince is when a cluster was first seen with a NoExecute taint.
 func (s *scene) noExecuteSince(name string) time.Time {
-	s.Helper()
-	versions, err := s.chronicle.of(clusters, "-/"+name)
-	require.NoError(s, err)
-	for _, v := range versions {
+	for _, v := range s.clusterVersions(name) {
 		if strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
 			return v.Seen
 		}
@@ -328,7 +302,6 @@ func (f *figures) counted(s *scene, from string, requests map[string][]time.Dura
 
 // requestTimes are how long the requests took that the audit log has of one user, by verb and resource.
 func (s *scene) requestTimes(user string) map[string][]time.Duration {
-	s.Helper()
 	raw, err := os.ReadFile(s.lab.At.AuditLog)
 	require.NoError(s, err)
 	all := map[string][]time.Duration{}
@@ -350,7 +323,6 @@ func (s *scene) requestTimes(user string) map[string][]time.Duration {
 
 // events counts the events of every run of a workflow.
 func (s *scene) events(id string) int64 {
-	s.Helper()
 	total := int64(0)
 	for _, run := range s.runsOf("WorkflowId = '" + id + "'") {
 		total += run.events
@@ -365,7 +337,6 @@ type ran struct {
 
 // runsOf lists workflow runs, with the length of each one's history.
 func (s *scene) runsOf(query string) []ran {
-	s.Helper()
 	var out []ran
 	var next []byte
 	for {
@@ -390,23 +361,16 @@ func (s *scene) runsOf(query string) []ran {
 
 // eventsOfMigrations counts the events and workflow tasks of a cluster's migrations, and the migrations.
 func (s *scene) eventsOfMigrations(from string, migrations *int) (events, tasks int64) {
-	s.Helper()
 	all := s.runsOf("WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + from + "'")
 	*migrations = len(all)
 	for i, m := range all {
 		events += m.events
-		history := s.temporal.GetWorkflowHistory(s.ctx, m.id, m.run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for history.HasNext() {
-			e, err := history.Next()
-			require.NoError(s, err)
+		for _, e := range s.eventsOf(m.id, m.run) {
 			if e.EventType == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
 				tasks++
 			}
 			if i == len(all)/2 { // one as a sample
-				s.Logf("%3d %s %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), strings.TrimPrefix(e.EventType.String(), "EVENT_TYPE_"),
-					strings.TrimSpace(e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()+" "+
-						e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName()+" "+
-						e.GetSignalExternalWorkflowExecutionInitiatedEventAttributes().GetSignalName()))
+				s.Logf("%3d %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), kindOf(e))
 			}
 		}
 	}
@@ -416,7 +380,6 @@ func (s *scene) eventsOfMigrations(from string, migrations *int) (events, tasks 
 // processorTimes are the seconds that each process of this machine with a name of Lifeboat's has
 // used.
 func (s *scene) processorTimes() map[string]float64 {
-	s.Helper()
 	const ticks = 100 // a second, on Linux
 	all := map[string]float64{}
 	entries, err := os.ReadDir("/proc")
@@ -443,7 +406,6 @@ var measured = []string{"lifeboat-worker", "lifeboat", "temporal-dev", "kube-api
 
 // processorSince is what they used since, in milliseconds for each of n migrations.
 func (s *scene) processorSince(before map[string]float64, n int) map[string]float64 {
-	s.Helper()
 	after, used := s.processorTimes(), map[string]float64{}
 	for _, name := range measured {
 		used[name] = math.Round((after[name]-before[name])*10000/float64(n)) / 10

@@ -86,7 +86,6 @@ func TestCrashMatrix(t *testing.T) {
 
 // wired runs the product over wires until the test ends.
 func (w *world) wired(t *testing.T) {
-	t.Helper()
 	require.NoError(t, w.overWires(t.Context()))
 	t.Cleanup(func() { require.NoError(t, w.offWires()) })
 }
@@ -117,7 +116,6 @@ func (w *world) offWires() error {
 // playOn plays a cell on clusters of its own; it returns what came of it, the points that the
 // run came by, and whether the victim was struck.
 func (w *world) playOn(t *testing.T, c cell) (got vector, points []string, struck bool) {
-	t.Helper()
 	w.cells++
 	id := fmt.Sprintf("x%dx", w.cells)
 	for i := range 2 {
@@ -158,7 +156,6 @@ func victimsAt(point string) []string {
 
 // mine are the cells that this shard plays and the flags ask for.
 func mine(t *testing.T, cells []cell) []cell {
-	t.Helper()
 	var i, n uint32
 	_, err := fmt.Sscanf(*chaosShard, "%d/%d", &i, &n)
 	require.NoError(t, err, "-shard is i/n")
@@ -171,7 +168,6 @@ func mine(t *testing.T, cells []cell) []cell {
 
 // readPlayed are the results that all shards have left in a folder.
 func readPlayed(t *testing.T, folder string) []played {
-	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o750))
 	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
 	require.NoError(t, err)

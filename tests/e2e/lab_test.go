@@ -137,16 +137,11 @@ func (l *laboratory) close() error {
 
 // ask reads what the lab says of itself.
 func (l *laboratory) ask(ctx context.Context, what string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, l.At.ControlURL+"/"+what, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
+	_, answer, err := fetch(ctx, http.DefaultClient, l.At.ControlURL+"/"+what)
 	if err != nil {
 		return fmt.Errorf("ask the lab for %s: %w", what, err)
 	}
-	defer response.Body.Close() //nolint:errcheck // read only
-	return json.NewDecoder(response.Body).Decode(into)
+	return json.Unmarshal([]byte(answer), into)
 }
 
 // control changes the lab over HTTP, as `lab kill` and its siblings do.

@@ -22,7 +22,6 @@ var atOnce = flag.Int("at-once", 8, "so many stories at a time are played side b
 // inTurn sorts the stories that the run's filter leaves into those that are played side by side, those that have a lab
 // for themselves, and those that come after all others.
 func inTurn(t *testing.T) (together, alone, last []story) {
-	t.Helper()
 	_, pattern, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
 	asked, err := regexp.Compile(pattern)
 	require.NoError(t, err)
@@ -54,7 +53,6 @@ func moreLabs(sharedIsBusy bool, alone int) int {
 
 // drain plays stories one by one on a lab until none is left.
 func (l *ledger) drain(t *testing.T, queue <-chan story, on *world) {
-	t.Helper()
 	for s := range queue {
 		l.run(t, s, on)
 	}
@@ -62,7 +60,6 @@ func (l *ledger) drain(t *testing.T, queue <-chan story, on *world) {
 
 // lane starts a lab and plays stories on it until none is left. Its audit log stays, for the last story.
 func (l *ledger) lane(t *testing.T, queue <-chan story, number int) {
-	t.Helper()
 	folder := filepath.Join(shared.folder, fmt.Sprintf("lab%d", number))
 	if err := os.Mkdir(folder, 0o750); err != nil {
 		t.Error(err)

@@ -78,16 +78,11 @@ func (t temporal) finished(ctx context.Context, namespace string) ([]*workflowpb
 }
 
 func (t temporal) save(ctx context.Context, run *workflowpb.WorkflowExecutionInfo, file string) error {
-	var all history.History
-	events := t.GetWorkflowHistory(ctx, run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		event, err := events.Next()
-		if err != nil {
-			return err
-		}
-		all.Events = append(all.Events, event)
+	events, err := t.events(ctx, run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId())
+	if err != nil {
+		return err
 	}
-	content, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(&all)
+	content, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(&history.History{Events: events})
 	if err != nil {
 		return err
 	}

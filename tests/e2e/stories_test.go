@@ -156,7 +156,6 @@ func (s story) members() []member {
 
 // apart starts a lab for one story alone, with the product on it, until the test ends.
 func (s story) apart(t *testing.T) *world {
-	t.Helper()
 	folder := filepath.Join(shared.folder, s.short)
 	require.NoError(t, os.Mkdir(folder, 0o750))
 	// The test's own context ends before its cleanups, which stop the lab in order.
@@ -211,7 +210,6 @@ func TestStories(t *testing.T) {
 
 // wanted are the names in stories.txt.
 func wanted(t *testing.T) []string {
-	t.Helper()
 	content, err := os.ReadFile("stories.txt")
 	require.NoError(t, err)
 	var names []string
@@ -261,7 +259,6 @@ func (l *ledger) run(t *testing.T, s story, on *world) {
 
 // sum prints what was told. A run without a filter must have told everything.
 func (l *ledger) sum(t *testing.T, list []string) {
-	t.Helper()
 	for _, name := range list {
 		if took, ok := l.times[name]; ok {
 			say("%-45s %6.1fs", name, took.Seconds())

@@ -27,7 +27,6 @@ func garbledCredential(s *scene) {
 	s.warned("default", from, "MemberAnswers")
 
 	require.NoError(s, s.controller.kill())
-	s.controller = nil
 	require.NoError(s, s.startController(s.ctx))
 	s.await("the next controller leads", func() (bool, string) { return s.leads(s.controller), "" })
 	s.remains(3*window, "still nothing is moved", func() bool { return s.cluster(from).taint(failedTaint, "NoExecute") == nil })
@@ -35,37 +34,28 @@ func garbledCredential(s *scene) {
 
 	s.ungarble(from)
 	s.became(s.ends(from, "FalseAlarm"), map[string]string{})
-	s.catchUp()
-	require.Empty(s, s.writesTo(app), "no workload moved")
+	s.leftAlone(app)
 
 	s.garble(from)
 	s.answers(from)
-	require.NoError(s, s.lab.control(s.ctx, "kill", from, nil))
+	s.control("kill", from, nil)
 	died := time.Now()
 	s.phase(from, "Evacuated")
 	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window)), "tainted before its window had run out")
 	s.releasedWhenItRan(app, from)
-	require.NoError(s, s.lab.control(s.ctx, "ungarble", from, nil))
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.control("ungarble", from, nil)
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // garble makes the credential worthless by which Karmada reaches a member, and waits until Karmada has
 // noticed; ungarble puts the good one back.
-func (s *scene) garble(name string) {
-	s.Helper()
-	require.NoError(s, s.lab.control(s.ctx, "garble", name, nil))
-	s.await("not Ready: "+name, func() (bool, string) { return !s.cluster(name).ready(), "" })
-}
+func (s *scene) garble(name string) { s.member("garble", name, false) }
 
-func (s *scene) ungarble(name string) {
-	s.Helper()
-	require.NoError(s, s.lab.control(s.ctx, "ungarble", name, nil))
-	s.await("Ready again: "+name, func() (bool, string) { return s.cluster(name).ready(), "" })
-}
+func (s *scene) ungarble(name string) { s.member("ungarble", name, true) }
 
 // answers waits until a failover says that its member answers the external probe.
 func (s *scene) answers(cluster string) *clusterFailover {
-	s.Helper()
-	return s.awaitFailover(cluster, "its member answers", func(e *clusterFailover) bool { return e.Phase == "Suspected" && e.Reason == "MemberAnswers" })
+	return s.awaitFailover(cluster, "its member answers", func(e *clusterFailover) bool {
+		return e.Phase == "Suspected" && e.Reason == "MemberAnswers"
+	})
 }

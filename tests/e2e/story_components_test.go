@@ -36,15 +36,14 @@ func componentsMove(s *scene) {
 		require.NoError(s, err)
 		require.Len(s, components, 2, "revision %d", v.Revision)
 	}
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{moves: "Migrated", stays: "Abandoned"})
+	s.recovers(from, map[string]string{moves: "Migrated", stays: "Abandoned"})
 }
 
 // ofComponents is the binding of a workload with two pod templates: one replica and two, half a CPU each.
 func ofComponents(namespace, name, home string, placement object) *unstructured.Unstructured {
 	u := bindingOf("flink.apache.org/v1beta1", "FlinkDeployment", namespace, name, placement)
 	half := object{"resourceRequest": object{"cpu": "500m"}}
-	spec := u.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a few lines above
+	spec := specOf(u)
 	spec["clusters"] = []any{object{"name": home}}
 	spec["components"] = []any{
 		object{"name": "jobmanager", "replicas": int64(1), "replicaRequirements": half},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 var updateConsole = flag.Bool("update", false, "rewrite the answers in docs/console.md from this run; look at what changed before you commit it")
@@ -49,27 +50,25 @@ func consoleStories(s *scene) {
 
 // consoleWorld is what runs before the first story.
 func (s *scene) consoleWorld() {
-	s.Helper()
 	s.create(taintRule("unreachable", "Ready", 3*time.Second, time.Second, s.all()...))
 	one, two, three, four := s.c(1), s.c(2), s.c(3), s.c(4)
 	s.deploy("cart", one, 2, oneOf(one, two))
 	s.deploy("search", one, 1, oneOf(one, three))
 	s.deploy("checkout", three, 2, oneOf(three, four), faultStuckReadyAt+"="+four+"=1")
-	patient := oneOf(three, four)
-	patient["clusterTolerations"] = []any{object{
-		"key": maintenance, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(3600),
-	}}
-	s.deploy("reports", three, 1, patient)
-	ledger := bindingOf("apps/v1", "StatefulSet", s.namespace(), "ledger", oneOf(two, four))
-	ledger.SetAnnotations(map[string]string{purgeMode: "Directly"})
-	spec := ledger.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a line above
-	spec["replicas"], spec["clusters"] = int64(1), []any{object{"name": two, "replicas": int64(1)}}
-	s.run(ledger)
+	s.deploy("reports", three, 1, bearing(oneOf(three, four), maintenance, time.Hour))
+	s.run(s.single("ledger", two, oneOf(two, four)))
+}
+
+// single is the binding of a StatefulSet of one replica that must never run twice.
+func (s *scene) single(name, home string, placement object) *unstructured.Unstructured {
+	u := bindingOf("apps/v1", "StatefulSet", s.namespace(), name, placement)
+	annotate(u, purgeMode, "Directly")
+	specOf(u)["replicas"], specOf(u)["clusters"] = int64(1), []any{object{"name": home, "replicas": int64(1)}}
+	return u
 }
 
 // labAct is what happens to the fleet between two looks.
 func (s *scene) labAct(step consoleStep) {
-	s.Helper()
 	verb, about, _ := strings.Cut(step.act, " ")
 	switch verb {
 	case "kill":
@@ -88,7 +87,6 @@ var looks = regexp.MustCompile(`^lifeboat (status|explain|history|plan|version)\
 
 // console runs one command, and returns what the page shall say.
 func (s *scene) console(page *consolePage, step consoleStep) string {
-	s.Helper()
 	want := page.answer(step)
 	var got string
 	fits := func() bool {
@@ -112,7 +110,6 @@ func (s *scene) console(page *consolePage, step consoleStep) string {
 
 // shell runs a line as an operator does who has lifeboat in the PATH.
 func (s *scene) shell(line string) string {
-	s.Helper()
 	folder, err := filepath.Abs(bin)
 	require.NoError(s, err)
 	cmd := exec.CommandContext(s.ctx, "sh", "-c", line) //nolint:gosec // from a page of this repository
@@ -120,13 +117,7 @@ func (s *scene) shell(line string) string {
 		"PATH="+folder+":"+os.Getenv("PATH"), "KUBECONFIG="+s.lab.At.Kubeconfigs["operator"], "USER=jane",
 		"LIFEBOAT_MODE=enforce", "LIFEBOAT_UI_URL=https://temporal.example.org",
 	)
-	for _, setting := range settings {
-		key, value, _ := strings.Cut(setting, "=")
-		if key == "log.level" {
-			continue
-		}
-		cmd.Env = append(cmd.Env, variable(key)+"="+value)
-	}
+	cmd.Env = append(cmd.Env, settingsAsVariables()...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -138,7 +129,14 @@ func (s *scene) shell(line string) string {
 
 var hump = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// variable is the environment's name of a key of the configuration.
-func variable(key string) string {
-	return "LIFEBOAT_" + strings.ToUpper(strings.ReplaceAll(hump.ReplaceAllString(key, "${1}_${2}"), ".", "_"))
+// settingsAsVariables are the stories' settings as the environment has them, without the level of the log.
+func settingsAsVariables() (variables []string) {
+	for _, setting := range settings {
+		key, value, _ := strings.Cut(setting, "=")
+		if key != "log.level" {
+			name := strings.ToUpper(strings.ReplaceAll(hump.ReplaceAllString(key, "${1}_${2}"), ".", "_"))
+			variables = append(variables, "LIFEBOAT_"+name+"="+value)
+		}
+	}
+	return variables
 }

@@ -30,8 +30,7 @@ func sharedDependents(s *scene) {
 
 	s.kill(from)
 	s.awaitFailover(from, "one has moved, the other waits for health", func(e *clusterFailover) bool {
-		o := e.outcome(first)
-		return o != nil && o.Outcome == "Migrated" && e.Moves[last].Phase == "AwaitingHealth"
+		return e.ended(first, "Migrated") && e.Moves[last].Phase == "AwaitingHealth"
 	})
 	s.await("the second Deployment alone holds the ConfigMap", func() (bool, string) {
 		held := s.find(dependent).held(from)
@@ -51,8 +50,7 @@ func sharedDependents(s *scene) {
 	})
 	require.GreaterOrEqual(s, s.released(dependent, from).Revision, s.releasedWhenItRan(last, from).Revision)
 	s.releasedWhenItRan(first, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{first: "Migrated", last: "Migrated"})
+	s.recovers(from, map[string]string{first: "Migrated", last: "Migrated"})
 	s.purged(dependent, from)
 	require.NotNil(s, s.work(dependent, to))
 }
@@ -69,7 +67,7 @@ func needing(u *unstructured.Unstructured, name string) *unstructured.Unstructur
 		panic(err) // it is made of strings
 	}
 	annotate(u, "resourcebinding.karmada.io/dependencies", string(listed))
-	u.Object["spec"].(object)["propagateDeps"] = true //nolint:errcheck,forcetypeassert // made by bindingOf
+	specOf(u)["propagateDeps"] = true
 	return u
 }
 
@@ -85,7 +83,6 @@ func annotate(u *unstructured.Unstructured, name, value string) {
 
 // heldWithItsParents: a dependent was held for each parent before that parent was evicted, by one task.
 func (s *scene) heldWithItsParents(dependent, from string, parents ...string) {
-	s.Helper()
 	s.evicted(dependent, from)
 	for _, parent := range parents {
 		at := slices.IndexFunc(s.versions(dependent), func(v version) bool {

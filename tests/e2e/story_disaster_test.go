@@ -24,7 +24,7 @@ func temporalLost(s *scene) {
 	s.order("confirm-fenced", fenced, "--cluster", from)
 	s.reaches(answer, "the last eviction is written, its answer on its way")
 
-	require.NoError(s, s.lab.control(s.ctx, "lose-temporal", "", nil))
+	s.control("lose-temporal", "", nil)
 	answer.letGo()
 	checks, code := s.preflight("worker", "--role", "worker", "--set", "mode=enforce")
 	require.Equal(s, 4, code)
@@ -36,27 +36,22 @@ func temporalLost(s *scene) {
 
 	s.paced("halted", "StateLost")
 	s.awaitFailover(from, "everything that is held is taken over", func(e *clusterFailover) bool {
-		m := e.Moves[fenced]
-		return e.Moves[slow].Phase == "AwaitingHealth" && e.Moves[bare].Reason == "NoClusterFit" &&
-			m.Phase == "AwaitingFence" && m.Attention != ""
+		return e.Moves[slow].Phase == "AwaitingHealth" && e.Moves[bare].Reason == "NoClusterFit" && e.awaitsFence(fenced)
 	})
 	s.annotate(idle, optedOut, "")
 	s.awaitFailover(from, "what begins anew waits for a human", func(e *clusterFailover) bool {
-		q := e.queued(idle)
-		return q != nil && q.State == "ready" && q.Reason == "Halted" && e.Pace.Reason == "StateLost"
+		return e.waits(idle, "ready", "Halted") && e.Pace.Reason == "StateLost"
 	})
 	s.annotate(slow, faultStuckReadyAt, "")
 	s.order("confirm-fenced", fenced, "--cluster", from)
 	s.awaitFailover(from, "what had begun goes on meanwhile", func(e *clusterFailover) bool {
-		a, b := e.outcome(slow), e.outcome(fenced)
-		return a != nil && a.Outcome == "Migrated" && b != nil && b.Outcome == "Migrated"
+		return e.ended(slow, "Migrated") && e.ended(fenced, "Migrated")
 	})
 	require.Empty(s, s.evictions(idle, from), "halted")
 	s.order("resume", "fleet")
 	s.awaitFailover(from, "and then goes", func(e *clusterFailover) bool { return e.outcome(idle) != nil })
 
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{slow: "Migrated", fenced: "Migrated", idle: "Migrated", bare: "Restored"})
+	s.recovers(from, map[string]string{slow: "Migrated", fenced: "Migrated", idle: "Migrated", bare: "Restored"})
 	s.onceEach(fenced)
 	for _, key := range []string{moved, slow, idle} {
 		s.releasedWhenItRan(key, from)
@@ -75,8 +70,6 @@ type kinds struct {
 
 // oneOfEachKind has the first of three clusters fail, and waits until everything is under way.
 func (s *scene) oneOfEachKind(optedOut string) kinds {
-	s.Helper()
-	const cordoned = "example.com/cordoned"
 	s.rule(time.Second, time.Second)
 	from, to, other := s.c(1), s.c(2), s.c(3)
 	k := kinds{
@@ -85,18 +78,10 @@ func (s *scene) oneOfEachKind(optedOut string) kinds {
 		idle:   s.deploy("idle", from, 1, oneOf(from, to), optedOut+"=false"),
 		fenced: s.deploy("fenced", from, 1, oneOf(from, to), directly),
 	}
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	k.bare = s.deploy("bare", "", 2, dividedOver(from, other))
-	s.taintByHand(other, cordoned, "NoSchedule", false)
-
-	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(k.bare, from) })
-	s.kill(from)
-	s.reaches(eviction, "the eviction of what fits nowhere is on its way")
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	eviction.letGo()
+	k.bare = s.deployApart("bare", from, other)
+	s.killAndCordon(from, k.bare, other)
 	s.awaitFailover(from, "one of each kind", func(e *clusterFailover) bool {
-		o := e.outcome(k.moved)
-		return o != nil && o.Outcome == "Migrated" && e.Moves[k.slow].Phase == "AwaitingHealth" &&
+		return e.ended(k.moved, "Migrated") && e.Moves[k.slow].Phase == "AwaitingHealth" &&
 			e.Moves[k.bare].Reason == "NoClusterFit" && e.Moves[k.fenced].Phase == "AwaitingFence"
 	})
 	return k
@@ -106,7 +91,6 @@ func (s *scene) oneOfEachKind(optedOut string) kinds {
 // and was never without a copy or a hold. Of one that goes Directly Karmada begins the new
 // copy when the hold has gone.
 func (s *scene) onceEach(directly string) {
-	s.Helper()
 	s.catchUp()
 	for _, u := range s.bindings {
 		key := keyOf(u)

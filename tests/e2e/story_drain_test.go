@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
-	"os/exec"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -63,20 +61,15 @@ func drained(s *scene) {
 
 // answer is what an operator's order printed.
 func (s *scene) answer(verb, cluster string, more ...string) []byte {
-	s.Helper()
 	args := append([]string{cluster, "--who", operator, "--reason", "told by a story"}, more...)
-	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
-	cmd.Stdout = nil
-	out, err := output(cmd)
-	require.NoError(s, err, "lifeboat %s said:\n%s", verb, tail(s.logFile(verb), 20))
-	return out
+	return s.printed(verb, args...)
 }
 
-// output runs a command whose log goes elsewhere.
-func output(cmd *exec.Cmd) ([]byte, error) {
+// printed is what a verb prints for an operator.
+func (s *scene) printed(verb string, args ...string) []byte {
+	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
+	cmd.Stdout = nil
 	out, err := cmd.Output()
-	if err != nil {
-		return out, fmt.Errorf("%w, it printed %q", err, out)
-	}
-	return out, nil
+	require.NoError(s, err, "lifeboat %s printed %q and said:\n%s", verb, out, tail(s.logFile(verb), 20))
+	return out
 }

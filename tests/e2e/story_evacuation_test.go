@@ -67,12 +67,9 @@ func fullEvacuation(s *scene) {
 
 // taintedAt is the first version of a cluster with the rule's taint and the evacuation taint.
 func (s *scene) taintedAt(name string) version {
-	s.Helper()
-	versions, err := s.chronicle.of(clusters, "-/"+name)
-	require.NoError(s, err)
+	versions := s.clusterVersions(name)
 	at := slices.IndexFunc(versions, func(v version) bool {
-		c, err := decode[cluster](v.Object)
-		require.NoError(s, err)
+		c := s.clusterIn(v)
 		return c.taint(failedTaint, "NoExecute") != nil && c.taint(evacuatingTaint, "NoSchedule") != nil
 	})
 	require.GreaterOrEqual(s, at, 0, "%s never had both taints", name)
@@ -82,7 +79,6 @@ func (s *scene) taintedAt(name string) version {
 // releasedWhenItRan: a binding was released once, and in the very state that the hold
 // task went, every copy that is to stay ran in full.
 func (s *scene) releasedWhenItRan(key, from string) version {
-	s.Helper()
 	v := s.released(key, from)
 	b := s.binding(v)
 	require.NotEmpty(s, b.Spec.Clusters, "%s was released without a target", key)

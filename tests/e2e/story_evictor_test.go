@@ -41,10 +41,7 @@ func secondEvictor(s *scene) {
 	s.awaitFailover(from, "halted beside a second evictor", halted)
 	s.knobs(s.ctx, object{"taintManager": false})
 	require.Equal(s, "TaintManager", s.find(theirs).Spec.Tasks[0].Producer)
-	s.awaitFailover(from, "due, and paused", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "ready" && q.Reason == "Paused"
-	})
+	s.awaitFailover(from, "due, and paused", func(e *clusterFailover) bool { return e.waits(app, "ready", "Paused") })
 	s.order("resume", from)
 	s.awaitFailover(from, "halted again", halted)
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.find(app).Spec.Tasks) == 0 })
@@ -66,14 +63,12 @@ func secondEvictor(s *scene) {
 	})
 	s.releasedWhenItRan(app, from)
 	require.Equal(s, []string{to}, s.find(theirs).targets())
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated", last: "Restored"})
+	s.recovers(from, map[string]string{app: "Migrated", last: "Restored"})
 }
 
 // dropTheirs does what a timeout does to the tasks of Karmada's taint manager; false where the
 // binding changed meanwhile.
 func (s *scene) dropTheirs(key string) bool {
-	s.Helper()
 	at := s.named(key)
 	client := s.api.Resource(resourceOf(at)).Namespace(at.GetNamespace())
 	u, err := client.Get(s.ctx, at.GetName(), metav1.GetOptions{})
@@ -91,6 +86,5 @@ func (s *scene) dropTheirs(key string) bool {
 
 // knobs changes how the lab's Karmada runs.
 func (s *scene) knobs(ctx context.Context, changes object) {
-	s.Helper()
 	require.NoError(s, s.lab.control(ctx, "knobs", "", changes))
 }

@@ -30,8 +30,7 @@ func keptTwice(s *scene) {
 	s.kill(from)
 	s.phase(from, "Evacuated")
 	require.True(s, kept(), "%+v", s.find(app))
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Kept"})
+	s.recovers(from, map[string]string{app: "Kept"})
 	require.True(s, kept(), "the recovery leaves it: %+v", s.find(app))
 	s.catchUp()
 	before := s.writesTo(app)
@@ -39,8 +38,7 @@ func keptTwice(s *scene) {
 	s.kill(from)
 	s.phase(from, "Evacuated")
 	s.remains(2*time.Second, "kept, and running on the new cluster", func() bool { return kept() && s.find(app).runs(target{Name: to, Replicas: 1}) })
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{})
+	s.recovers(from, map[string]string{})
 	require.True(s, kept(), "the second recovery leaves it: %+v", s.find(app))
 	s.evicted(app, from)
 	s.catchUp()
@@ -81,10 +79,8 @@ func preservedCopies(s *scene) {
 	})
 	s.blocked(from, stays, "CopyPreserved")
 
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{kept: "Kept", stays: "Abandoned"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(stays))
+	s.recovers(from, map[string]string{kept: "Kept", stays: "Abandoned"})
+	s.leftAlone(stays)
 	require.Equal(s, []string{from}, s.find(stays).targets())
 	require.Equal(s, []string{to}, s.find(kept).targets())
 	require.Equal(s, workBefore.UID, s.work(kept, from).UID)
@@ -98,13 +94,12 @@ func preservedCopies(s *scene) {
 // preserved is a Deployment's binding on the first cluster, with preserveResourcesOnDeletion.
 func (s *scene) preserved(name string) *unstructured.Unstructured {
 	u := deployment(s.namespace(), name, s.c(1), 1, oneOf(s.c(1), s.c(2)))
-	u.Object["spec"].(object)["preserveResourcesOnDeletion"] = true //nolint:errcheck,forcetypeassert // made a line above
+	specOf(u)["preserveResourcesOnDeletion"] = true
 	return u
 }
 
 // copyOn is the uid of a Deployment of the story on a member itself, empty when there is none.
 func (s *scene) copyOn(cluster, name string) string {
-	s.Helper()
 	var status struct {
 		Members []struct {
 			Name      string `json:"name"`

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func kindsThatStay(s *scene) {
 	s.run(definition, space, claim, moved, done, running, service)
 	s.await("the first Job has completed", func() (bool, string) {
 		all := s.versions(keyOf(done))
-		raw, err := marshal(all[len(all)-1].Object.Object)
+		raw, err := json.Marshal(all[len(all)-1].Object.Object)
 		require.NoError(s, err)
 		return strings.Contains(string(raw), "completionTime"), string(raw)
 	})
@@ -47,8 +48,7 @@ func kindsThatStay(s *scene) {
 	for _, u := range []*unstructured.Unstructured{running, service, moved} {
 		require.Equal(s, []string{to}, s.find(keyOf(u)).targets(), keyOf(u))
 	}
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{
+	s.recovers(from, map[string]string{
 		keyOf(definition): "Skipped", keyOf(space): "Skipped", keyOf(claim): "Skipped", keyOf(done): "Skipped",
 		keyOf(running): "Migrated", keyOf(service): "Migrated", keyOf(moved): "Migrated",
 	})
@@ -65,6 +65,6 @@ func kindsThatStay(s *scene) {
 // ofKind is the binding of an object that is on the story's first cluster and may run on the second.
 func (s *scene) ofKind(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	u := bindingOf(apiVersion, kind, namespace, name, oneOf(s.c(1), s.c(2)))
-	u.Object["spec"].(object)["clusters"] = []any{object{"name": s.c(1)}} //nolint:errcheck,forcetypeassert // made a line above
+	specOf(u)["clusters"] = []any{object{"name": s.c(1)}}
 	return u
 }

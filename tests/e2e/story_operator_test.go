@@ -12,7 +12,6 @@ const operator = "jane@example.org"
 
 // order has an operator give an order on the command line.
 func (s *scene) order(verb, whom string, more ...string) {
-	s.Helper()
 	args := append([]string{whom, "--who", operator, "--reason", "told by a story", "--yes"}, more...)
 	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
 	require.NoError(s, cmd.Run(), "lifeboat %s said:\n%s", verb, tail(s.logFile(verb), 20))
@@ -31,30 +30,22 @@ func pausedAndResumed(s *scene) {
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)
-	s.awaitFailover(from, "the binding tolerates", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "tolerating"
-	})
+	s.awaitFailover(from, "the binding tolerates", func(e *clusterFailover) bool { return e.waits(app, "tolerating") })
 	s.order("pause", from)
 	s.awaitFailover(from, "due, and paused", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return e.Paused != nil && e.Paused.Who == operator && q != nil && q.State == "ready" && q.Reason == "Paused"
+		return e.Paused != nil && e.Paused.Who == operator && e.waits(app, "ready", "Paused")
 	})
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.order("pause", app, "--cluster", from)
 	s.order("resume", from)
-	s.awaitFailover(from, "paused by itself", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return e.Paused == nil && q != nil && q.State == "paused" && q.Reason == "Paused"
-	})
+	s.awaitFailover(from, "paused by itself", func(e *clusterFailover) bool { return e.Paused == nil && e.waits(app, "paused", "Paused") })
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.order("prioritise", app, "--cluster", from, "--priority", "7")
 	s.order("snooze", app, "--cluster", from, "--for", "2s")
 	s.order("resume", app, "--cluster", from)
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // cancelled has an operator end a failover in the middle, with one binding at every
@@ -66,44 +57,51 @@ func pausedAndResumed(s *scene) {
 //
 // Rules: R4.9-32, R4.9-33, R4.9-34, R4.9-37, R4.9-38, R4.9-41.
 func cancelled(s *scene) {
-	const cordoned = "example.com/cordoned"
 	s.rule(time.Second, time.Second)
 	from, to, other := s.c(1), s.c(2), s.c(3)
 	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	unplaced := s.deploy("unplaced", "", 2, dividedOver(from, other))
-	s.taintByHand(other, cordoned, "NoSchedule", false)
+	unplaced := s.deployApart("unplaced", from, other)
 	old := s.work(unplaced, from)
 
-	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(unplaced, from) })
-	s.kill(from)
-	s.reaches(eviction, "the eviction is on its way")
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	eviction.letGo()
+	s.killAndCordon(from, unplaced, other)
 	s.awaitFailover(from, "one placed, one unplaced, one waiting", func(e *clusterFailover) bool {
-		q := e.queued(waiting)
-		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && q != nil && q.State == "tolerating"
+		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && e.waits(waiting, "tolerating")
 	})
 
 	s.order("cancel", from)
-	s.await("the taints are gone, the record stands", func() (bool, string) {
-		c := s.cluster(from)
-		var by struct{ Who, Why string }
-		err := json.Unmarshal([]byte(c.Annotations[prefix+"stopped-by"]), &by)
-		clean := c.taint(failedTaint, "NoExecute") == nil && c.taint(evacuatingTaint, "NoSchedule") == nil
-		return err == nil && by.Who == operator && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
-	})
+	s.stoppedBy(from, operator)
 	s.phase(from, "Stopped")
 	require.Equal(s, old.UID, s.work(unplaced, from).UID, "its Work was never replaced")
-	kept := s.find(placed).held(from)
-	require.Len(s, kept, 1, "both copies are kept")
-	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
+	s.keepsBoth(placed, from)
 
 	s.revive(from)
 	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned", unplaced: "Restored"})
-	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
-	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
+	s.dropTasks(placed)
+}
+
+// stoppedBy waits until the taints of a stopped failover are gone, and its record says who stopped it.
+func (s *scene) stoppedBy(cluster, who string) {
+	s.await("the taints are gone, the record stands", func() (bool, string) {
+		c := s.cluster(cluster)
+		var by struct{ Who, Why string }
+		err := json.Unmarshal([]byte(c.Annotations[prefix+"stopped-by"]), &by)
+		clean := c.taint(failedTaint, "NoExecute") == nil && c.taint(evacuatingTaint, "NoSchedule") == nil
+		return err == nil && by.Who == who && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
+	})
+}
+
+// keepsBoth: both copies of a binding are kept for an operator.
+func (s *scene) keepsBoth(key, from string) {
+	kept := s.find(key).held(from)
+	require.Len(s, kept, 1, "both copies are kept")
+	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
+}
+
+// dropTasks removes every eviction task of a binding, as an operator decides.
+func (s *scene) dropTasks(key string) {
+	s.patch(s.named(key), object{"spec": object{"gracefulEvictionTasks": nil}})
+	s.await("let go by hand", func() (bool, string) { return len(s.find(key).Spec.Tasks) == 0, "" })
 }
 
 // taintedByOrder has an operator taint a healthy cluster while nobody watches, and the

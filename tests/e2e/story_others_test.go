@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -21,11 +22,7 @@ func humansTaint(s *scene) {
 	const taintKey = "example.com/maintenance"
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 1, oneOf(from, to))
-	placement := oneOf(from, to)
-	placement["clusterTolerations"] = []any{object{
-		"key": taintKey, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(600),
-	}}
-	patient := s.deploy("patient", from, 1, placement)
+	patient := s.deploy("patient", from, 1, bearing(oneOf(from, to), taintKey, 10*time.Minute))
 
 	s.taintByHand(from, taintKey, "NoExecute", true)
 	added := s.cluster(from).taint(taintKey, "NoExecute")
@@ -44,8 +41,7 @@ func humansTaint(s *scene) {
 	require.NotNil(s, s.cluster(from).taint(evacuatingTaint, "NoSchedule"))
 	s.taintByHand(from, taintKey, "NoExecute", false)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated", patient: "Abandoned"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(patient))
+	s.leftAlone(patient)
 }
 
 // putBack has the scheduler undo an eviction: its blind patch, computed before,
@@ -69,8 +65,7 @@ func putBack(s *scene) {
 	}), "the scheduler did put it back")
 	require.Equal(s, []string{to}, s.find(app).targets())
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // putBackAfterRelease has the scheduler place the binding on the failed cluster
@@ -87,21 +82,17 @@ func putBackAfterRelease(s *scene) {
 	placement["spreadConstraints"] = []any{object{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": int64(2)}}
 	u := deployment(s.namespace(), "app", from, 1, placement)
 	u.SetAnnotations(map[string]string{faultPutBackAfterRelease: from})
-	spec := u.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a few lines above
+	spec := specOf(u)
 	spec["clusters"] = []any{object{"name": from, "replicas": int64(1)}, object{"name": s.c(2), "replicas": int64(1)}}
 	s.run(u)
 	app := keyOf(u)
 
 	s.kill(from)
-	s.awaitFailover(from, "blocked: the scheduler returns it", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "blocked" && q.Reason == "SchedulerReturnsIt"
-	})
+	s.blocked(from, app, "SchedulerReturnsIt")
 	require.True(s, s.find(app).on(from))
 	s.evicted(app, from)
 	s.remains(3*time.Second, "not evicted again", func() bool { return len(s.evictions(app, from)) == 1 })
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 	s.evicted(app, from)
 }
 
@@ -124,7 +115,7 @@ func malformed(s *scene) {
 	sideways := deployment(ns, "sideways", from, 1, oneOf(from, to))
 	sideways.SetAnnotations(map[string]string{prefix + "purge-mode": "Sideways"})
 	preserved := deployment(ns, "preserved", from, 1, oneOf(from, to))
-	preserved.Object["spec"].(object)["failover"] = object{"cluster": object{"statePreservation": object{ //nolint:errcheck,forcetypeassert // made a line above
+	specOf(preserved)["failover"] = object{"cluster": object{"statePreservation": object{
 		"rules": []any{object{"aliasLabelName": "checkpoint", "jsonPath": "{.jobStatus.checkpoint}"}},
 	}}}
 	placement := oneOf(from, to)
@@ -142,19 +133,14 @@ func malformed(s *scene) {
 		s.blocked(from, key, reason)
 		want[key] = "Abandoned"
 	}
-	s.catchUp()
-	for key := range blocked {
-		require.Empty(s, s.writesTo(key), "%s is left alone", key)
-	}
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), want)
+	s.leftAlone(slices.Collect(maps.Keys(blocked))...)
+	s.recovers(from, want)
 	s.refusedRule("odd-one-that-would-empty-the-fleet", "example.com/everything")
 	s.warned(ns, "sideways", "EvictWorkloadFromClusterBlocked")
 }
 
 // refusedRule: it says so itself, and no cluster ever had its taint.
 func (s *scene) refusedRule(name, taintKey string) {
-	s.Helper()
 	rule, err := s.api.Resource(rules).Get(s.ctx, name, metav1.GetOptions{})
 	require.NoError(s, err)
 	conditions, _, err := unstructured.NestedSlice(rule.Object, "status", "conditions")
@@ -175,7 +161,6 @@ func (s *scene) refusedRule(name, taintKey string) {
 
 // warned: an Event on the binding tells its owners.
 func (s *scene) warned(namespace, name, reason string) {
-	s.Helper()
 	all, err := s.api.Resource(events).Namespace(namespace).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
 	require.True(s, slices.ContainsFunc(all.Items, func(u unstructured.Unstructured) bool {
@@ -227,6 +212,5 @@ func malformedMessages(s *scene) {
 	s.annotate(app, faultStuckReadyAt, "")
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }

@@ -42,16 +42,13 @@ func etcdMemberLost(s *scene) {
 // for now. What it returns last ends the failover: both have moved once, and neither worker nor
 // controller was started anew.
 func (s *scene) oneAfterTheOther() (first, second string, ends func()) {
-	s.Helper()
 	from, to := s.c(1), s.c(2)
 	s.rule(time.Second, time.Second)
 	first = s.deploy("first", from, 2, oneOf(from, to))
 	second = s.deploy("second", from, 1, oneOf(from, to), prefix+"enabled=false")
 	worker, controller := s.worker, s.controller
 	return first, second, func() {
-		s.Helper()
-		s.revive(from)
-		s.became(s.ends(from, "Recovered"), map[string]string{first: "Migrated", second: "Migrated"})
+		s.recovers(from, map[string]string{first: "Migrated", second: "Migrated"})
 		for _, key := range []string{first, second} {
 			s.evicted(key, from)
 			s.releasedWhenItRan(key, from)
@@ -63,7 +60,6 @@ func (s *scene) oneAfterTheOther() (first, second string, ends func()) {
 
 // etcd loses a member or has it back, and waits until the API server answers again.
 func (s *scene) etcd(verb string) {
-	s.Helper()
 	require.NoError(s, s.lab.control(s.ctx, verb, "", nil))
 	s.await(verb+": the API server answers", func() (bool, string) {
 		_, err := s.api.Resource(clusters).List(s.ctx, metav1.ListOptions{})
@@ -73,11 +69,7 @@ func (s *scene) etcd(verb string) {
 
 // moved waits until a binding has.
 func (s *scene) moved(from, key string) {
-	s.Helper()
-	s.awaitFailover(from, key+" has moved", func(e *clusterFailover) bool {
-		o := e.outcome(key)
-		return o != nil && o.Outcome == "Migrated"
-	})
+	s.awaitFailover(from, key+" has moved", func(e *clusterFailover) bool { return e.ended(key, "Migrated") })
 }
 
 // attributesMissing has the search attributes that Lifeboat was set up with taken out of
@@ -124,7 +116,6 @@ const rejectedTasks = `temporal_request_failure_total\{.*operation="RespondWorkf
 
 // removeAttributes takes the search attributes out of the namespace and names them, sorted.
 func (s *scene) removeAttributes() []string {
-	s.Helper()
 	names := []string{"LifeboatBinding", "LifeboatCluster", "LifeboatMode", "LifeboatPhase", "LifeboatReason"}
 	_, err := s.temporal.OperatorService().RemoveSearchAttributes(s.ctx, &operatorservice.RemoveSearchAttributesRequest{
 		Namespace: s.lab.At.TemporalNamespace, SearchAttributes: names,
@@ -135,13 +126,11 @@ func (s *scene) removeAttributes() []string {
 
 // setUp runs lifeboat setup, as who installs does.
 func (s *scene) setUp() {
-	s.Helper()
 	require.NoError(s, s.lifeboat("setup", s.lab.At.Kubeconfigs["setup"]).Run(), tail(s.logFile("setup"), 20))
 }
 
 // logs waits until a process logs what matches from now on.
 func (s *scene) logs(who, pattern string) {
-	s.Helper()
 	info, err := os.Stat(s.logFile(who))
 	require.NoError(s, err)
 	sought := regexp.MustCompile("(?m)^.*(" + pattern + ").*$")

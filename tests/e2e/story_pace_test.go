@@ -79,7 +79,6 @@ func onePace(s *scene) {
 
 // evictedSoFar counts the evictions that the chronicle has seen.
 func (s *scene) evictedSoFar(apps map[string][]string) int {
-	s.Helper()
 	n := 0
 	for from, keys := range apps {
 		for _, key := range keys {
@@ -92,7 +91,6 @@ func (s *scene) evictedSoFar(apps map[string][]string) int {
 // evictedAt is when the API server received the first write of Lifeboat to each
 // binding, in order: that is its eviction.
 func (s *scene) evictedAt(apps map[string][]string) []time.Time {
-	s.Helper()
 	var times []time.Time
 	for from, keys := range apps {
 		for _, key := range keys {

@@ -59,10 +59,9 @@ func byPriority(s *scene) {
 
 // prioritized runs a Deployment with a priority of its own; 0 is none.
 func (s *scene) prioritized(name, home, other string, priority int64) string {
-	s.Helper()
 	u := deployment(s.namespace(), name, home, 1, oneOf(home, other))
 	if priority != 0 {
-		u.Object["spec"].(object)["schedulePriority"] = object{"priority": priority} //nolint:errcheck,forcetypeassert // made a line above
+		specOf(u)["schedulePriority"] = object{"priority": priority}
 	}
 	s.run(u)
 	return keyOf(u)

@@ -39,13 +39,10 @@ func whileTolerating(s *scene) {
 
 	s.kill(from)
 	s.awaitFailover(from, "evacuating, the binding tolerates", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return e.Phase == "Evacuating" && q != nil && q.State == "tolerating"
+		return e.Phase == "Evacuating" && e.waits(app, "tolerating")
 	})
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Abandoned"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(app), "nothing was written on the binding")
+	s.recovers(from, map[string]string{app: "Abandoned"})
+	s.leftAlone(app)
 	require.Equal(s, []string{from}, s.find(app).targets())
 }
 
@@ -58,24 +55,13 @@ func whileTolerating(s *scene) {
 //
 // Rules: R4.7-19, R4.9-6, R4.9-12.
 func unplaced(s *scene) {
-	const cordoned = "example.com/cordoned"
 	s.rule(time.Second, time.Second)
 	from, to := s.c(1), s.c(2)
-	// Divided, and on one cluster alone, because the other was cordoned at first: the
-	// scheduler has no reason to look at it anew when taints come and go, so the
-	// binding stays as the write knows it.
-	s.taintByHand(to, cordoned, "NoSchedule", true)
-	app := s.deploy("app", "", 2, dividedOver(from, to))
-	s.taintByHand(to, cordoned, "NoSchedule", false)
-	require.Equal(s, []string{from}, s.find(app).targets())
+	app := s.deployApart("app", from, to)
 	old := s.work(app, from)
 	require.NotNil(s, old)
 
-	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(app, from) })
-	s.kill(from)
-	s.reaches(eviction, "the eviction is on its way")
-	s.taintByHand(to, cordoned, "NoSchedule", true)
-	eviction.letGo()
+	s.killAndCordon(from, app, to)
 	s.await("the scheduler finds nothing", func() (bool, string) {
 		b := s.find(app)
 		return len(b.Spec.Clusters) == 0 && len(b.held(from)) == 1 && b.scheduled().Reason == "NoClusterFit", ""
@@ -84,8 +70,7 @@ func unplaced(s *scene) {
 		return e.Moves[app].Phase == "Placing" && e.Moves[app].Reason == "NoClusterFit"
 	})
 
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Restored"})
+	s.recovers(from, map[string]string{app: "Restored"})
 	b := s.find(app)
 	require.Equal(s, []target{{Name: from, Replicas: 2}}, b.Spec.Clusters, "it is back with its replicas")
 	require.Equal(s, old.UID, s.work(app, from).UID, "its Work was never replaced")
@@ -125,6 +110,5 @@ func inFlight(s *scene) {
 	s.evicted(lands, from)
 	s.releasedWhenItRan(lands, from)
 	require.Equal(s, []target{{Name: to, Replicas: 2}}, s.find(lands).Spec.Clusters)
-	s.catchUp()
-	require.Empty(s, s.writesTo(refused))
+	s.leftAlone(refused)
 }

@@ -52,14 +52,13 @@ func karmadaRestored(s *scene) {
 	release := s.gate.stopAt(false, func(w write) bool { return w.releases(held, from) })
 	s.kill(from)
 	s.reaches(release, "the new copy runs, the release is on its way")
-	require.NoError(s, s.lab.control(s.ctx, "snapshot", "", nil))
+	s.control("snapshot", "", nil)
 	s.kill(to)
 	s.annotate(held, "example.com/touched", "yes") // so that the release loses a race
 	release.letGo()
 	s.annotate(late, prefix+"enabled", "")
 	s.awaitFailover(from, "one has moved, the other's new copy is not proven any more", func(e *clusterFailover) bool {
-		o := e.outcome(late)
-		return o != nil && o.Outcome == "Migrated" && e.Moves[held].Reason == "TargetNotReady"
+		return e.ended(late, "Migrated") && e.Moves[held].Reason == "TargetNotReady"
 	})
 	for _, key := range []string{held, late} {
 		s.evicted(key, from)
@@ -68,10 +67,10 @@ func karmadaRestored(s *scene) {
 	s.releasedWhenItRan(late, from)
 
 	s.goesBack(held, late)
-	require.NoError(s, s.lab.control(s.ctx, "start-controllers", "", nil))
+	s.control("start-controllers", "", nil)
 	s.await("it is not Ready, says Karmada", func() (bool, string) { return !s.cluster(to).ready(), "" })
 	require.Len(s, s.find(held).held(from), 1, "and held still")
-	require.NoError(s, s.lab.control(s.ctx, "revive", to, nil))
+	s.control("revive", to, nil)
 	s.awaitFailover(from, "moved", func(e *clusterFailover) bool { o := e.outcome(held); return o != nil && o.Outcome == "Migrated" })
 	s.releasedWhenItRan(held, from)
 	require.Empty(s, s.evictions(held, from)[1:], "it was evicted once")
@@ -87,18 +86,13 @@ func karmadaRestored(s *scene) {
 // goesBack restores the backup: of two bindings one is held and its new copy runs, so it says,
 // and the other has not moved. The restore is noticed, and nothing let go.
 func (s *scene) goesBack(held, late string) {
-	s.Helper()
 	from, to := s.c(1), s.c(2)
-	require.NoError(s, s.lab.control(s.ctx, "restore", "", nil))
+	s.control("restore", "", nil)
 	require.NoError(s, s.chronicles(s.ctx))
 	require.True(s, s.cluster(to).ready(), "so it says")
 	require.True(s, s.find(held).settled(), "so it says")
 	require.Equal(s, []string{from}, s.find(late).targets(), "so it says")
 	s.awaitFailover(from, "it has noticed", func(e *clusterFailover) bool { return e.Moves[held].Attention != "" })
-	m, err := query[struct {
-		Attention string `json:"attention"`
-	}](s.ctx, s.temporal, migrationID(from, held))
-	require.NoError(s, err)
-	require.Equal(s, "StaleRead", m.Attention)
+	s.needsAttention(from, held, "StaleRead")
 	s.remains(minHealthy+3*time.Second, "nothing is let go on it", func() bool { return len(s.find(held).held(from)) == 1 })
 }

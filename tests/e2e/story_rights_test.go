@@ -56,8 +56,7 @@ func rightsUsed(s *scene) {
 	s.kill(from)
 	s.phase(from, "Evacuated")
 	s.viewerLooks(from, keyOf(app), keyOf(role))
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{keyOf(app): "Migrated", keyOf(role): "Migrated"})
+	s.recovers(from, map[string]string{keyOf(app): "Migrated", keyOf(role): "Migrated"})
 	s.operatorKeepsRules()
 	tried := s.tryWhatIsNotGranted(app)
 
@@ -83,7 +82,6 @@ func rightsUsed(s *scene) {
 
 // viewerLooks has somebody who may only look plan, and ask how things stand.
 func (s *scene) viewerLooks(cluster string, bindings ...string) {
-	s.Helper()
 	asked := [][]string{{"plan", cluster}, {"status"}}
 	for _, key := range bindings {
 		asked = append(asked, []string{"explain", "--cluster", cluster, "--", key})
@@ -96,14 +94,7 @@ func (s *scene) viewerLooks(cluster string, bindings ...string) {
 
 // controllerWarns garbles a cluster for a while, of which the controller tells by an Event.
 func (s *scene) controllerWarns(cluster string) {
-	s.Helper()
-	garble := func(value any) {
-		raw, err := marshal(object{"metadata": object{"annotations": object{prefix + "soft-taints": value}}})
-		require.NoError(s, err)
-		_, err = s.api.Resource(clusters).Patch(s.ctx, cluster, types.MergePatchType, raw, metav1.PatchOptions{})
-		require.NoError(s, err)
-	}
-	garble("garbled")
+	s.noteByHand(cluster, prefix+"soft-taints", "garbled")
 	s.await("the controller warns of "+cluster, func() (bool, string) {
 		list, err := s.api.Resource(events).Namespace("default").List(s.ctx, metav1.ListOptions{})
 		require.NoError(s, err)
@@ -112,11 +103,10 @@ func (s *scene) controllerWarns(cluster string) {
 			return err == nil && e.Source.Component != "lifeboat-worker" && e.About.Name == cluster && e.Reason == "Malformed"
 		}), ""
 	})
-	garble(nil)
+	s.noteByHand(cluster, prefix+"soft-taints", "")
 }
 
 func (s *scene) as(who string) dynamic.Interface {
-	s.Helper()
 	api, err := apiAs(s.lab.At.Kubeconfigs[who])
 	require.NoError(s, err)
 	return api
@@ -124,7 +114,6 @@ func (s *scene) as(who string) dynamic.Interface {
 
 // operatorKeepsRules writes, changes and removes a rule as an operator does.
 func (s *scene) operatorKeepsRules() {
-	s.Helper()
 	mine := s.as("operator").Resource(rules)
 	rule, err := mine.Create(s.ctx, s.idleRule(), metav1.CreateOptions{})
 	require.NoError(s, err)
@@ -147,10 +136,8 @@ func (s *scene) idleRule() *unstructured.Unstructured {
 
 // tryWhatIsNotGranted has everybody reach beyond their roles, and counts it.
 func (s *scene) tryWhatIsNotGranted(u *unstructured.Unstructured) map[string]int {
-	s.Helper()
 	tried := map[string]int{}
 	refused := func(err error, request string) {
-		s.Helper()
 		require.True(s, apierrors.IsForbidden(err), "%s: %v", request, err)
 		tried[request]++
 	}

@@ -40,7 +40,6 @@ func swapped(s *scene) {
 	s.releasedWhenItRan(app, second)
 	require.Equal(s, old.UID, s.work(app, first).UID, "its Work was never replaced")
 
-	s.revive(second)
-	s.became(s.ends(second, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(second, map[string]string{app: "Migrated"})
 	s.purged(app, second)
 }

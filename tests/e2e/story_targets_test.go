@@ -25,20 +25,15 @@ func noTarget(s *scene) {
 		q := e.queued(app)
 		return q != nil && q.State == "blocked" && q.Reason == "NoTarget" && q.Tries > 1
 	})
-	s.catchUp()
-	require.Empty(s, s.writesTo(app), "the old copy is left alone")
+	s.leftAlone(app)
 	require.Equal(s, old.UID, s.work(app, from).UID)
 	require.Nil(s, s.work(app, from).DeletionTimestamp)
 
-	require.NoError(s, s.lab.control(s.ctx, "join", "", member{Name: joins, Labels: map[string]string{"story": s.story.short}}))
-	s.awaitFailover(from, "migrated", func(e *clusterFailover) bool {
-		o := e.outcome(app)
-		return o != nil && o.Outcome == "Migrated"
-	})
+	s.control("join", "", member{Name: joins, Labels: map[string]string{"story": s.story.short}})
+	s.moved(from, app)
 	require.Equal(s, []string{joins}, s.find(app).targets())
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // spreadAndDivided loses one of two regions' clusters: a workload that must be in both
@@ -58,7 +53,7 @@ func spreadAndDivided(s *scene) {
 		object{"spreadByField": "cluster", "minGroups": int64(2), "maxGroups": int64(2)},
 	}
 	inBoth := deployment(s.namespace(), "both", from, 1, both)
-	inBoth.Object["spec"].(object)["clusters"] = []any{ //nolint:errcheck,forcetypeassert // made a line above
+	specOf(inBoth)["clusters"] = []any{
 		object{"name": from, "replicas": int64(1)}, object{"name": far, "replicas": int64(1)},
 	}
 	byRoom := func(names ...string) object {
@@ -75,10 +70,8 @@ func spreadAndDivided(s *scene) {
 	s.blocked(from, pinned, "NoCapacity")
 	require.ElementsMatch(s, []string{small, far}, s.find(keyOf(inBoth)).targets(), "one in each region")
 	require.Equal(s, []string{far}, s.find(large).targets())
-	s.catchUp()
-	require.Empty(s, s.writesTo(pinned), "the old copies are left alone")
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{keyOf(inBoth): "Migrated", large: "Migrated", pinned: "Abandoned"})
+	s.leftAlone(pinned)
+	s.recovers(from, map[string]string{keyOf(inBoth): "Migrated", large: "Migrated", pinned: "Abandoned"})
 }
 
 // twoOfThree is what was recorded from a real Karmada: it says Healthy while two of
@@ -99,8 +92,7 @@ func twoOfThree(s *scene) {
 		return i != nil && i.Status.ReadyReplicas == 2, ""
 	})
 	s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
-		m := e.Moves[app]
-		return m.Phase == "AwaitingHealth" && m.Reason == "NotHealthy"
+		return e.Moves[app].Phase == "AwaitingHealth" && e.Moves[app].Reason == "NotHealthy"
 	})
 	s.remains(2*minHealthy, "held while two of three are ready", func() bool {
 		return len(s.find(app).held(from)) == 1
@@ -109,8 +101,7 @@ func twoOfThree(s *scene) {
 
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // targetDies loses the new target while its copy is Healthy on paper, and will stay

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -20,20 +18,12 @@ import (
 //
 // Rules: R4.9-12, R4.9-22, R4.9-23, R4.9-24, R4.9-25.
 func undone(s *scene) {
-	const cordoned = "example.com/cordoned"
 	s.rule(time.Second, time.Second)
 	from, backup, other := s.c(1), s.c(2), s.c(3)
 	moved := s.deploy("moved", from, 2, groups(from, backup), faultStuckReadyAt+"="+backup+"=1")
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	late := s.deploy("late", "", 2, dividedOver(from, other))
-	s.taintByHand(other, cordoned, "NoSchedule", false)
-	require.Equal(s, []string{from}, s.find(late).targets())
+	late := s.deployApart("late", from, other)
 
-	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(late, from) })
-	s.kill(from)
-	s.reaches(eviction, "the eviction is on its way")
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	eviction.letGo()
+	s.killAndCordon(from, late, other)
 	s.awaitFailover(from, "one is placed in its later group, the other nowhere", func(e *clusterFailover) bool {
 		return e.Moves[moved].Phase == "AwaitingHealth" && e.Moves[late].Reason == "NoClusterFit"
 	})
@@ -60,18 +50,20 @@ func undone(s *scene) {
 	require.Equal(s, []target{{Name: from, Replicas: 2}}, s.find(late).Spec.Clusters)
 	require.Len(s, s.evictions(late, from), 2, "it was held again")
 	require.Len(s, s.releases(late, from), 2, "and put back again")
-	m, err := query[struct {
-		Attention string `json:"attention"`
-	}](s.ctx, s.temporal, migrationID(from, late))
-	require.NoError(s, err)
-	require.Equal(s, "RestoreUndone", m.Attention)
+	s.needsAttention(from, late, "RestoreUndone")
 	s.taintByHand(other, cordoned, "NoSchedule", false)
 	s.taintByHand(backup, cordoned, "NoSchedule", false)
 }
 
+// needsAttention: a migration is flagged for a reason.
+func (s *scene) needsAttention(from, key, reason string) {
+	m, err := query[move](s.ctx, s.temporal, migrationID(from, key))
+	require.NoError(s, err)
+	require.Equal(s, reason, m.Attention)
+}
+
 // group is the affinity group at which the scheduler stands.
 func (s *scene) group(key string) string {
-	s.Helper()
 	versions := s.versions(key)
 	group, _, err := unstructured.NestedString(versions[len(versions)-1].Object.Object, "status", "schedulerObservingAffinityName")
 	require.NoError(s, err)
@@ -81,7 +73,6 @@ func (s *scene) group(key string) string {
 // rescheduledWith: the write that put a cluster back asked for a reschedule, which no
 // version had before it, and from then on the cluster was never taken out again.
 func (s *scene) rescheduledWith(key, cluster string) {
-	s.Helper()
 	let := s.released(key, cluster)
 	for _, v := range s.versions(key) {
 		at, _, err := unstructured.NestedString(v.Object.Object, "spec", "rescheduleTriggeredAt")
@@ -94,7 +85,6 @@ func (s *scene) rescheduledWith(key, cluster string) {
 // emptiesLate has the scheduler's patch land that says that nothing fits. It carries no
 // resourceVersion, so what was written since it was worked out goes with it.
 func (s *scene) emptiesLate(key string) {
-	s.Helper()
 	s.emptied = key
 	s.patch(s.named(key), object{"spec": object{"clusters": nil}})
 }
@@ -112,29 +102,18 @@ func cancelledInTheUI(s *scene) {
 	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
 	s.kill(from)
 	s.awaitFailover(from, "one placed, one waiting", func(e *clusterFailover) bool {
-		q := e.queued(waiting)
-		return e.Moves[placed].Phase == "AwaitingHealth" && q != nil && q.State == "tolerating"
+		return e.Moves[placed].Phase == "AwaitingHealth" && e.waits(waiting, "tolerating")
 	})
 	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, migrationID(from, placed), ""))
 	s.awaitFailover(from, "the move is left to a human, the failover goes on", func(e *clusterFailover) bool {
-		o, q := e.outcome(placed), e.queued(waiting)
-		return o != nil && o.Outcome == "NeedsOperator" && q != nil && q.State == "tolerating" && e.Phase == "Evacuating"
+		return e.ended(placed, "NeedsOperator") && e.waits(waiting, "tolerating") && e.Phase == "Evacuating"
 	})
-	kept := s.find(placed).held(from)
-	require.Len(s, kept, 1, "both copies are kept")
-	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
+	s.keepsBoth(placed, from)
 
 	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, failoverID(from), ""))
 	s.phase(from, "Stopped")
-	s.await("the taints are gone, the record stands", func() (bool, string) {
-		c := s.cluster(from)
-		var by struct{ Who, Why string }
-		err := json.Unmarshal([]byte(c.Annotations[prefix+"stopped-by"]), &by)
-		clean := c.taint(failedTaint, "NoExecute") == nil && c.taint(evacuatingTaint, "NoSchedule") == nil
-		return err == nil && by.Who == "cancellation request" && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
-	})
+	s.stoppedBy(from, "cancellation request")
 	s.revive(from)
 	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned"})
-	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
-	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
+	s.dropTasks(placed)
 }
