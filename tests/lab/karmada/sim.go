@@ -20,11 +20,12 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/controllers"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/webhook"
 )
 
 // joinTimeout bounds how long a new member may take to become Ready.
-const joinTimeout = 90 * time.Second
+const joinTimeout = 3 * time.Minute
 
 // Sim is a running simulated Karmada.
 type Sim struct {
@@ -83,27 +84,19 @@ func (s *Sim) start(cfg *rest.Config) error {
 			return err
 		}
 	}
-	if err := s.announceMembers(); err != nil {
+	if err := s.eachMember(s.announce); err != nil {
 		return err
 	}
 	if err := plane.Run(s.ctx); err != nil {
 		return err
 	}
-	return s.awaitMembers()
+	return s.eachMember(func(ctx context.Context, spec MemberSpec) error { return AwaitReady(ctx, s.client, spec.Name) })
 }
 
-func (s *Sim) announceMembers() error {
+func (s *Sim) eachMember(do func(context.Context, MemberSpec) error) error {
 	group, ctx := errgroup.WithContext(s.ctx)
 	for _, spec := range s.options.Members {
-		group.Go(func() error { return s.announce(ctx, spec) })
-	}
-	return group.Wait()
-}
-
-func (s *Sim) awaitMembers() error {
-	group, ctx := errgroup.WithContext(s.ctx)
-	for _, spec := range s.options.Members {
-		group.Go(func() error { return s.awaitReady(ctx, spec.Name) })
+		group.Go(func() error { return do(ctx, spec) })
 	}
 	return group.Wait()
 }
@@ -137,9 +130,10 @@ func NewCluster(spec MemberSpec, endpoint string) *unstructured.Unstructured {
 	return cluster
 }
 
-func (s *Sim) awaitReady(ctx context.Context, name string) error {
+// AwaitReady waits until Karmada calls a member's cluster Ready and lets the scheduler use it.
+func AwaitReady(ctx context.Context, client dynamic.Interface, name string) error {
 	ready := func(ctx context.Context) (bool, error) {
-		object, err := s.client.Resource(api.Clusters).Get(ctx, name, metav1.GetOptions{})
+		object, err := client.Resource(api.Clusters).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}
@@ -154,34 +148,25 @@ func (s *Sim) awaitReady(ctx context.Context, name string) error {
 
 // Kill makes a member refuse connections and freezes its copies.
 func (s *Sim) Kill(name string) error {
-	member := s.fleet.Member(name)
-	if member == nil {
-		return unknownMember(name)
-	}
-	member.Kill()
-	return nil
+	return s.withMember(name, func(m *members.Member) error { m.Kill(); return nil })
 }
 
 // Revive makes a killed member answer again, with the copies it still has.
 func (s *Sim) Revive(name string) error {
-	member := s.fleet.Member(name)
-	if member == nil {
-		return unknownMember(name)
-	}
-	return member.Revive()
+	return s.withMember(name, (*members.Member).Revive)
 }
 
 // Garble makes Karmada's credential for a member worthless, or good again.
 func (s *Sim) Garble(name string, garbled bool) error {
-	member := s.fleet.Member(name)
-	if member == nil {
-		return unknownMember(name)
-	}
-	member.Garble(garbled)
-	return nil
+	return s.withMember(name, func(m *members.Member) error { m.Garble(garbled); return nil })
 }
 
-func unknownMember(name string) error { return fmt.Errorf("there is no member %q", name) }
+func (s *Sim) withMember(name string, do func(*members.Member) error) error {
+	if member := s.fleet.Member(name); member != nil {
+		return do(member)
+	}
+	return fmt.Errorf("there is no member %q", name)
+}
 
 // Join adds a member and returns when it is Ready.
 func (s *Sim) Join(spec MemberSpec) error {
@@ -192,19 +177,18 @@ func (s *Sim) Join(spec MemberSpec) error {
 		s.fleet.Forget(spec.Name)
 		return err
 	}
-	return s.awaitReady(s.ctx, spec.Name)
+	return AwaitReady(s.ctx, s.client, spec.Name)
 }
 
 // Leave deletes a member's Cluster and returns at once. The member answers until Karmada has moved
 // every binding off it and let the Cluster go.
 func (s *Sim) Leave(name string) error {
-	if s.fleet.Member(name) == nil {
-		return unknownMember(name)
-	}
-	if err := s.client.Resource(api.Clusters).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("delete cluster %s: %w", name, err)
-	}
-	return nil
+	return s.withMember(name, func(*members.Member) error {
+		if err := s.client.Resource(api.Clusters).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("delete cluster %s: %w", name, err)
+		}
+		return nil
+	})
 }
 
 // StopControllers stops Karmada's controllers and scheduler; the members run on.

@@ -19,18 +19,18 @@ func (s *Servers) startAPIServer(ctx context.Context) error {
 	}
 	return s.start(ctx, launch{
 		ports: 1,
-		prepare: func(ports []int) (command, func(context.Context) error, error) {
+		prepare: func(ports []int) (Command, probe, error) {
 			s.APIServerURL = "https://" + hostPort(ports[0])
 			var err error
 			s.Kubeconfigs, err = s.credentials.writeKubeconfigs(s.options.Dir, s.APIServerURL)
 			if err != nil {
-				return command{}, nil, err
+				return Command{}, nil, err
 			}
 			client, err := s.adminClient()
 			if err != nil {
-				return command{}, nil, err
+				return Command{}, nil, err
 			}
-			ready := func(ctx context.Context) error { return getOK(ctx, client, s.APIServerURL+"/readyz") }
+			ready := func(ctx context.Context) error { return GetOK(ctx, client, s.APIServerURL+"/readyz") }
 			return s.command("kube-apiserver", "kube-apiserver", s.apiServerArgs(ports[0], policy)), ready, nil
 		},
 		keep: func(p *Process) { s.api = p },
@@ -55,15 +55,15 @@ func (s *Servers) apiServerArgs(port int, auditPolicy string) []string {
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + s.credentials.serviceAccountKeyFile(),
-		"--service-account-signing-key-file=" + s.credentials.serviceAccountKeyFile(),
-		"--client-ca-file=" + s.credentials.caFile(),
-		"--tls-cert-file=" + s.credentials.servingCertFile(),
-		"--tls-private-key-file=" + s.credentials.servingKeyFile(),
-		"--token-auth-file=" + s.credentials.tokenFile(),
+		"--service-account-key-file=" + s.credentials.path("service-account.key"),
+		"--service-account-signing-key-file=" + s.credentials.path("service-account.key"),
+		"--client-ca-file=" + s.credentials.path("ca.crt"),
+		"--tls-cert-file=" + s.credentials.path("apiserver.crt"),
+		"--tls-private-key-file=" + s.credentials.path("apiserver.key"),
+		"--token-auth-file=" + s.credentials.path("tokens.csv"),
 		"--authorization-mode=RBAC",
 		"--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection",
-		"--requestheader-client-ca-file=" + s.credentials.caFile(),
+		"--requestheader-client-ca-file=" + s.credentials.path("ca.crt"),
 		"--requestheader-allowed-names=" + frontProxy,
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--requestheader-group-headers=X-Remote-Group",

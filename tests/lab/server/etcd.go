@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,9 +13,9 @@ import (
 func (s *Servers) startEtcd(ctx context.Context) error {
 	return s.start(ctx, launch{
 		ports: 2,
-		prepare: func(ports []int) (command, func(context.Context) error, error) {
+		prepare: func(ports []int) (Command, probe, error) {
 			s.EtcdURL = "http://" + hostPort(ports[0])
-			ready := func(ctx context.Context) error { return getOK(ctx, http.DefaultClient, s.EtcdURL+"/readyz") }
+			ready := func(ctx context.Context) error { return GetOK(ctx, http.DefaultClient, s.EtcdURL+"/readyz") }
 			return s.command("etcd", "etcd", s.etcdArgs("http://"+hostPort(ports[1]))), ready, nil
 		},
 		keep: func(p *Process) { s.etcd = p },
@@ -26,7 +27,7 @@ func (s *Servers) Snapshot(ctx context.Context) error {
 	if s.several() {
 		return errSeveral
 	}
-	return s.comesBack(ctx, "etcd", func(*command, *probe) error {
+	return s.comesBack(ctx, "etcd", func(*Command, *probe) error {
 		if err := os.RemoveAll(s.snapshot()); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (s *Servers) Restore(ctx context.Context) error {
 	if err := api.crash(); err != nil {
 		return err
 	}
-	return s.comesBack(ctx, "etcd", func(*command, *probe) error {
+	return s.comesBack(ctx, "etcd", func(*Command, *probe) error {
 		return errors.Join(
 			os.RemoveAll(s.etcdData()), os.CopyFS(s.etcdData(), os.DirFS(s.snapshot())),
 			// It asks for etcd until that answers.
@@ -80,19 +81,25 @@ func (s *Servers) memberArgs(name, data, clientURL, peerURL, cluster string) []s
 	return args
 }
 
-// getOK asks url and wants the status 200.
-func getOK(ctx context.Context, client *http.Client, url string) error {
+// GetOK asks url and wants the status 200.
+func GetOK(ctx context.Context, client *http.Client, url string) error {
+	_, err := get(ctx, client, url)
+	return err
+}
+
+// get is the body of an answer with the status 200.
+func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", url, response.Status)
+		return nil, fmt.Errorf("GET %s: %s", url, response.Status)
 	}
-	return nil
+	return io.ReadAll(response.Body)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -71,11 +70,11 @@ func (s *Servers) tryEtcds(ctx context.Context) error {
 		if err := os.RemoveAll(data); err != nil {
 			return err
 		}
-		p, err := startProcess(s.command(name, "etcd", s.memberArgs(name, data, url(i), url(n+i), strings.Join(cluster, ","))))
+		p, err := StartProcess(s.command(name, "etcd", s.memberArgs(name, data, url(i), url(n+i), strings.Join(cluster, ","))))
 		if err != nil {
 			return err
 		}
-		p.ready = func(ctx context.Context) error { return getOK(ctx, http.DefaultClient, url(i)+"/readyz") }
+		p.ready = func(ctx context.Context) error { return GetOK(ctx, http.DefaultClient, url(i)+"/readyz") }
 		s.mu.Lock()
 		if i == 0 {
 			s.etcd = p
@@ -131,16 +130,7 @@ func (s *Servers) LoseEtcd(ctx context.Context, leader bool) error {
 
 // leadsEtcd asks a member of etcd whether it leads the others.
 func leadsEtcd(ctx context.Context, url string) (bool, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
-	if err != nil {
-		return false, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	body, err := get(ctx, http.DefaultClient, url+"/metrics")
 	return strings.Contains(string(body), "\netcd_server_is_leader 1\n"), err
 }
 

@@ -16,7 +16,7 @@ const emptyNamespace = "default"
 func (s *Servers) startTemporal(ctx context.Context) error {
 	return s.start(ctx, launch{
 		ports: 3,
-		prepare: func(ports []int) (command, func(context.Context) error, error) {
+		prepare: func(ports []int) (Command, probe, error) {
 			s.TemporalAddress = hostPort(ports[0])
 			if !s.options.NoUI {
 				s.UIURL = "http://" + hostPort(ports[2])
@@ -31,11 +31,11 @@ func (s *Servers) startTemporal(ctx context.Context) error {
 // serves asks Temporal for a namespace, and its UI for a sign of life.
 func (s *Servers) serves(namespace string) probe {
 	return func(ctx context.Context) error {
-		err := getOK(ctx, http.DefaultClient, "http://"+s.temporalHTTP+"/api/v1/namespaces/"+namespace)
+		err := GetOK(ctx, http.DefaultClient, "http://"+s.temporalHTTP+"/api/v1/namespaces/"+namespace)
 		if err != nil || s.UIURL == "" {
 			return err
 		}
-		return getOK(ctx, http.DefaultClient, s.UIURL+"/healthz")
+		return GetOK(ctx, http.DefaultClient, s.UIURL+"/healthz")
 	}
 }
 
@@ -43,18 +43,18 @@ func (s *Servers) serves(namespace string) probe {
 // of what it had stored: no workflow, nor the namespace and the search attributes that it
 // was set up with.
 func (s *Servers) LoseTemporal(ctx context.Context) error {
-	return s.comesBack(ctx, "temporal", func(child *command, ready *probe) error {
+	return s.comesBack(ctx, "temporal", func(child *Command, ready *probe) error {
 		files, err := filepath.Glob(filepath.Join(s.options.Dir, "temporal.db*"))
 		for _, file := range files {
 			err = errors.Join(err, os.Remove(file))
 		}
 		args := []string{"--namespace=" + emptyNamespace}
-		for _, arg := range child.args {
+		for _, arg := range child.Args {
 			if !strings.HasPrefix(arg, "--namespace=") && !strings.HasPrefix(arg, "--search-attribute=") {
 				args = append(args, arg)
 			}
 		}
-		child.args, *ready = args, s.serves(emptyNamespace)
+		child.Args, *ready = args, s.serves(emptyNamespace)
 		return err
 	})
 }

@@ -14,12 +14,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/ledger"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 )
 
 // lab is the running laboratory.
 type lab struct {
-	*program
+	*server.Process
 	where
 }
 
@@ -51,9 +53,8 @@ func startLab(ctx context.Context, o options) (*lab, error) {
 	if o.karmada != "" {
 		args = append(args, "--karmada", o.karmada)
 	}
-	l.program, err = start(launch{
-		name: "lab", binary: binary(o.bin, "lab"), env: environment(), stdout: write, log: filepath.Join(o.dir, "lab.log"),
-		args: args,
+	l.Process, err = server.StartProcess(server.Command{
+		Name: "lab", Binary: binary(o.bin, "lab"), Args: args, Env: environment(), Stdout: write, LogFile: filepath.Join(o.dir, "lab.log"),
 	})
 	write.Close()
 	if err != nil {
@@ -64,12 +65,12 @@ func startLab(ctx context.Context, o options) (*lab, error) {
 	select {
 	case err = <-ready:
 		if err != nil {
-			<-l.exited
-			return nil, l.died()
+			<-l.Exited()
+			return nil, l.Died()
 		}
 		return l, nil
 	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), l.stop())
+		return nil, errors.Join(ctx.Err(), stop(l.Process))
 	}
 }
 
@@ -130,17 +131,7 @@ func (l *lab) timeline(ctx context.Context, after int) ([]ledger.Entry, error) {
 
 // running counts the complete copies on living members.
 func (l *lab) running(ctx context.Context) (int, error) {
-	var s struct {
-		Members []struct {
-			Alive     bool `json:"alive"`
-			Workloads []struct {
-				Kind      string `json:"kind"`
-				Namespace string `json:"namespace"`
-				Name      string `json:"name"`
-				Running   bool   `json:"running"`
-			} `json:"workloads"`
-		} `json:"members"`
-	}
+	var s struct{ Members []karmada.MemberStatus }
 	if err := l.do(ctx, http.MethodGet, "/status", nil, &s); err != nil {
 		return 0, err
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/ledger"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 )
 
 // lifeboat is the product under demonstration: its programs and its command line.
@@ -21,7 +22,7 @@ type lifeboat struct {
 	bin, dir, config   string
 	env                []string
 	lab                *lab
-	worker, controller *program
+	worker, controller *server.Process
 }
 
 // configuration is small and quick: the demo shall end within two minutes. What is not set here is as
@@ -80,24 +81,24 @@ func (b *lifeboat) cli(ctx context.Context, args ...string) ([]byte, error) {
 // start brings worker and controller up.
 func (b *lifeboat) start() error {
 	var err error
-	b.worker, err = start(launch{
-		name: "lifeboat-worker", binary: binary(b.bin, "lifeboat-worker"), env: b.as("worker"), log: filepath.Join(b.dir, "worker.log"),
+	b.worker, err = server.StartProcess(server.Command{
+		Name: "lifeboat-worker", Binary: binary(b.bin, "lifeboat-worker"), Env: b.as("worker"), LogFile: filepath.Join(b.dir, "worker.log"),
 	})
 	if err != nil {
 		return err
 	}
-	b.controller, err = start(launch{
-		name: "lifeboat controller", binary: binary(b.bin, "lifeboat"), args: []string{"controller"}, env: b.as("controller"), log: filepath.Join(b.dir, "controller.log"),
+	b.controller, err = server.StartProcess(server.Command{
+		Name: "lifeboat controller", Binary: binary(b.bin, "lifeboat"), Args: []string{"controller"}, Env: b.as("controller"), LogFile: filepath.Join(b.dir, "controller.log"),
 	})
 	return err
 }
 
 // died says which program ended by itself.
 func (b *lifeboat) died() error {
-	return errors.Join(b.worker.died(), b.controller.died(), b.lab.died())
+	return errors.Join(b.worker.Died(), b.controller.Died(), b.lab.Died())
 }
 
-func (b *lifeboat) stop() error { return errors.Join(b.controller.stop(), b.worker.stop()) }
+func (b *lifeboat) stop() error { return errors.Join(stop(b.controller), stop(b.worker)) }
 
 // answers tells whether worker and controller do their work: then the pacer answers.
 func (b *lifeboat) answers(ctx context.Context) (bool, error) {

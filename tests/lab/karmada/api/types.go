@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -309,23 +310,12 @@ func (w *Work) Cluster() string {
 }
 
 // Ready is the cluster's Ready condition, nil while there is none.
-func (c *Cluster) Ready() *metav1.Condition { return FindCondition(c.Status.Conditions, "Ready") }
+func (c *Cluster) Ready() *metav1.Condition {
+	return meta.FindStatusCondition(c.Status.Conditions, "Ready")
+}
 
 // IsReady says whether Karmada believes the cluster is ready.
-func (c *Cluster) IsReady() bool {
-	ready := c.Ready()
-	return ready != nil && ready.Status == metav1.ConditionTrue
-}
-
-// FindCondition finds a condition by type.
-func FindCondition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
-	for i := range conditions {
-		if conditions[i].Type == conditionType {
-			return &conditions[i]
-		}
-	}
-	return nil
-}
+func (c *Cluster) IsReady() bool { return meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") }
 
 // Object is what From can produce.
 type Object interface{ Binding | Work | Cluster }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
@@ -57,9 +58,7 @@ func summarize(works []*api.Work) ([]api.AggregatedStatus, metav1.Condition) {
 
 // itemOf: a Work that is not applied has unknown health, whatever its manifests say.
 func itemOf(w *api.Work) api.AggregatedStatus {
-	item := api.AggregatedStatus{ClusterName: w.Cluster(), Health: "Unknown"}
-	applied := api.FindCondition(w.Status.Conditions, "Applied")
-	item.Applied = applied != nil && applied.Status == metav1.ConditionTrue
+	item := api.AggregatedStatus{ClusterName: w.Cluster(), Health: "Unknown", Applied: meta.IsStatusConditionTrue(w.Status.Conditions, "Applied")}
 	if len(w.Status.ManifestStatuses) == 1 && item.Applied {
 		item.Status = w.Status.ManifestStatuses[0].Status
 		item.Health = w.Status.ManifestStatuses[0].Health

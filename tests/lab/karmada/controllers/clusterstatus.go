@@ -3,12 +3,12 @@ package controllers
 import (
 	"context"
 	"net/http"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,9 +46,10 @@ func (p *Plane) probeCluster(ctx context.Context, name string) (time.Duration, e
 func (p *Plane) observe(ctx context.Context, c *api.Cluster) metav1.Condition {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	unreachable := metav1.Condition{
-		Type: "Ready", Status: metav1.ConditionFalse, Reason: "ClusterNotReachable", Message: "cluster is not reachable",
+	ready := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: "Ready", Status: status, Reason: reason, Message: message}
 	}
+	unreachable := ready(metav1.ConditionFalse, "ClusterNotReachable", "cluster is not reachable")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Spec.APIEndpoint+"/readyz", nil)
 	if err != nil {
 		return unreachable
@@ -60,16 +61,11 @@ func (p *Plane) observe(ctx context.Context, c *api.Cluster) metav1.Condition {
 	_ = response.Body.Close()
 	switch {
 	case response.StatusCode == http.StatusOK:
-		return metav1.Condition{
-			Type: "Ready", Status: metav1.ConditionTrue, Reason: "ClusterReady",
-			Message: "cluster is healthy and ready to accept workloads",
-		}
+		return ready(metav1.ConditionTrue, "ClusterReady", "cluster is healthy and ready to accept workloads")
 	case response.StatusCode >= http.StatusBadRequest:
 		return unreachable
 	default:
-		return metav1.Condition{
-			Type: "Ready", Status: metav1.ConditionFalse, Reason: "ClusterNotReady", Message: "cluster is reachable but health endpoint responded without ok",
-		}
+		return ready(metav1.ConditionFalse, "ClusterNotReady", "cluster is reachable but health endpoint responded without ok")
 	}
 }
 
@@ -122,21 +118,7 @@ func (p *Plane) capacity(c *api.Cluster) *api.ResourceSummary {
 }
 
 func sameCapacity(a, b *api.ResourceSummary) bool {
-	if b == nil {
-		return false
-	}
-	return sameList(a.Allocatable, b.Allocatable) && sameList(a.Allocated, b.Allocated)
-}
-
-func sameList(a, b corev1.ResourceList) bool {
-	text := func(list corev1.ResourceList) map[string]string {
-		result := map[string]string{}
-		for name, quantity := range list {
-			result[string(name)] = quantity.String()
-		}
-		return result
-	}
-	return reflect.DeepEqual(text(a), text(b))
+	return b != nil && equality.Semantic.DeepEqual(a.Allocatable, b.Allocatable) && equality.Semantic.DeepEqual(a.Allocated, b.Allocated)
 }
 
 // debouncer keeps the Ready condition where it is until a different observation has lasted.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,7 +31,7 @@ func (p *Plane) execute(ctx context.Context, workKey string) (time.Duration, err
 	if cluster == nil || !cluster.IsReady() {
 		return p.knobs().ExecutionRetry.Duration, nil
 	}
-	if api.FindCondition(w.Status.Conditions, "Dispatching") == nil {
+	if meta.FindStatusCondition(w.Status.Conditions, "Dispatching") == nil {
 		err := p.setWorkCondition(ctx, w, "Dispatching", metav1.ConditionTrue, "Dispatching", "Work is being dispatched to member clusters.")
 		return max(p.knobs().ApplyLatency.Duration, time.Millisecond), err
 	}

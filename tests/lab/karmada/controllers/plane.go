@@ -42,6 +42,7 @@ type Plane struct {
 	probe *http.Client
 
 	scheduler, binding, bindingStatus, execution, workStatus, eviction, cluster, clusterStatus, taintManager, dependencies, lease *loop
+	loops                                                                                                                         []*loop // all of them
 
 	// leads is since when this plane holds the leader Lease.
 	leads time.Time
@@ -69,35 +70,38 @@ func New(config Config) (*Plane, error) {
 		faults: newSchedulerFaults(), debounce: newDebouncer(),
 		probe: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}},
 	}
-	p.scheduler = newLoop("scheduler", 12, p.log, p.schedule)
-	p.binding = newLoop("binding", 4, p.log, p.syncWorks)
-	p.bindingStatus = newLoop("bindingStatus", 4, p.log, p.aggregate)
-	p.execution = newLoop("execution", 4, p.log, p.execute)
-	p.workStatus = newLoop("workStatus", 4, p.log, p.collect)
-	p.eviction = newLoop("gracefulEviction", 2, p.log, p.evictGracefully)
-	p.cluster = newLoop("cluster", 2, p.log, p.syncCluster)
-	p.clusterStatus = newLoop("clusterStatus", 4, p.log, p.probeCluster)
-	p.taintManager = newLoop("taintManager", 1, p.log, p.evictUntolerated)
-	p.dependencies = newLoop("dependencies", 1, p.log, p.distribute)
-	p.lease = newLoop("lease", 1, p.log, p.lead)
+	p.scheduler = p.newLoop("scheduler", 12, p.schedule)
+	p.binding = p.newLoop("binding", 4, p.syncWorks)
+	p.bindingStatus = p.newLoop("bindingStatus", 4, p.aggregate)
+	p.execution = p.newLoop("execution", 4, p.execute)
+	p.workStatus = p.newLoop("workStatus", 4, p.collect)
+	p.eviction = p.newLoop("gracefulEviction", 2, p.evictGracefully)
+	p.cluster = p.newLoop("cluster", 2, p.syncCluster)
+	p.clusterStatus = p.newLoop("clusterStatus", 4, p.probeCluster)
+	p.taintManager = p.newLoop("taintManager", 1, p.evictUntolerated)
+	p.dependencies = p.newLoop("dependencies", 1, p.distribute)
+	p.lease = p.newLoop("lease", 1, p.lead)
 	return p, nil
+}
+
+func (p *Plane) newLoop(name string, workers int, act reconcile) *loop {
+	l := newLoop(name, workers, p.log, act)
+	p.loops = append(p.loops, l)
+	return l
 }
 
 // Run starts every controller and returns when their caches are filled.
 func (p *Plane) Run(ctx context.Context) error {
 	ctx, p.stop = context.WithCancel(ctx)
-	if err := p.wire(); err != nil {
+	err := p.wire()
+	if err == nil {
+		err = p.store.run(ctx)
+	}
+	if err != nil {
 		p.stop()
 		return err
 	}
-	if err := p.store.run(ctx); err != nil {
-		p.stop()
-		return err
-	}
-	for _, l := range []*loop{
-		p.scheduler, p.binding, p.bindingStatus, p.execution, p.workStatus, p.eviction, p.cluster, p.clusterStatus, p.taintManager,
-		p.dependencies, p.lease,
-	} {
+	for _, l := range p.loops {
 		l.run(ctx, &p.running)
 	}
 	p.lease.add(leaseName)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
@@ -97,20 +98,7 @@ func untolerated(tolerations []corev1.Toleration, taints []corev1.Taint) *corev1
 
 // tolerates is Kubernetes' matching without the Lt and Gt operators, which Karmada refuses.
 func tolerates(toleration corev1.Toleration, taint corev1.Taint) bool {
-	if toleration.Effect != "" && toleration.Effect != taint.Effect {
-		return false
-	}
-	if toleration.Key != "" && toleration.Key != taint.Key {
-		return false
-	}
-	switch toleration.Operator {
-	case "", corev1.TolerationOpEqual:
-		return toleration.Value == taint.Value
-	case corev1.TolerationOpExists:
-		return true
-	default:
-		return false
-	}
+	return toleration.ToleratesTaint(klog.Background(), &taint, false)
 }
 
 // ToleratedUntil is when a binding's tolerations of NoExecute taints run out: at once, the zero time, where one of

@@ -56,18 +56,7 @@ func (s *Server) bindingsHook() admission.MutatingWebhook {
 
 func (s *Server) installMutating(ctx context.Context, client kubernetes.Interface, hooks ...admission.MutatingWebhook) error {
 	wanted := &admission.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registrationName}, Webhooks: hooks}
-	configurations := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	current, err := configurations.Get(ctx, registrationName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = configurations.Create(ctx, wanted, metav1.CreateOptions{})
-	} else if err == nil {
-		wanted.ResourceVersion = current.ResourceVersion
-		_, err = configurations.Update(ctx, wanted, metav1.UpdateOptions{})
-	}
-	if err != nil {
-		return fmt.Errorf("register mutating webhooks: %w", err)
-	}
-	return nil
+	return install(ctx, client.AdmissionregistrationV1().MutatingWebhookConfigurations(), wanted)
 }
 
 // installValidating registers the delay; its conditions spare every other write the call.
@@ -86,16 +75,27 @@ func (s *Server) installValidating(ctx context.Context, client kubernetes.Interf
 			},
 		}},
 	}
-	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	current, err := configurations.Get(ctx, registrationName, metav1.GetOptions{})
+	return install(ctx, client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), wanted)
+}
+
+// configurations are those of one kind of webhook.
+type configurations[T metav1.Object] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+	Update(context.Context, T, metav1.UpdateOptions) (T, error)
+}
+
+// install creates a configuration, or replaces the one that an earlier run left.
+func install[T metav1.Object](ctx context.Context, at configurations[T], wanted T) error {
+	current, err := at.Get(ctx, registrationName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = configurations.Create(ctx, wanted, metav1.CreateOptions{})
+		_, err = at.Create(ctx, wanted, metav1.CreateOptions{})
 	} else if err == nil {
-		wanted.ResourceVersion = current.ResourceVersion
-		_, err = configurations.Update(ctx, wanted, metav1.UpdateOptions{})
+		wanted.SetResourceVersion(current.GetResourceVersion())
+		_, err = at.Update(ctx, wanted, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("register validating webhooks: %w", err)
+		return fmt.Errorf("register webhooks: %w", err)
 	}
 	return nil
 }
