@@ -60,8 +60,7 @@ func own(task *karmada.Task, owner, reason string) {
 func (w *World) AddDependent(b karmada.Binding) {
 	b.Placement = nil
 	w.AddBinding(b)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	for _, parent := range w.bindings {
 		w.distribute(parent)
 	}
@@ -119,8 +118,7 @@ func (w *World) orphan(parent karmada.BindingKey) {
 
 // HasWork tells whether a binding's Work on a cluster stands and is not on its way out.
 func (w *World) HasWork(key karmada.BindingKey, cluster string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	namespace, name := workName(key, cluster)
 	work, ok := w.works[namespace+"/"+name]
 	return ok && !work.Deleting

@@ -72,8 +72,7 @@ func (w *World) finalize(c *karmada.Cluster, name string) {
 
 // Requeue has the scheduler look at a binding again, as a change of the fleet would.
 func (w *World) Requeue(key karmada.BindingKey) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.schedule(key)
 }
 
@@ -94,8 +93,7 @@ func (w *World) goOn(b *karmada.Binding) {
 // Copies are the clusters on which a Work of the binding stands: where a copy of it
 // may run, as far as Karmada knows.
 func (w *World) Copies(key karmada.BindingKey) map[string]karmada.Work {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	out := map[string]karmada.Work{}
 	for cluster := range w.clusters {

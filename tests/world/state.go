@@ -68,8 +68,7 @@ func preserved(b *karmada.Binding, target string) map[string]string {
 // Wears are the labels that a copy wears by preserved state now, and those that it
 // ever wore.
 func (w *World) Wears(key karmada.BindingKey, cluster string) (now, ever map[string]string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	namespace, name := workName(key, cluster)
 	return maps.Clone(w.worn[namespace+"/"+name]), maps.Clone(w.everWorn[namespace+"/"+name])
