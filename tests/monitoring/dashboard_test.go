@@ -10,9 +10,7 @@ import (
 func readBoard(t *testing.T) dashboard {
 	t.Helper()
 	d, err := readDashboard(dashboardFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if len(d.Panels) == 0 {
 		t.Fatal("the dashboard has no panels")
 	}
@@ -80,14 +78,10 @@ func (p panel) check(t *testing.T) {
 // something that nobody exports.
 func TestEveryPanelShowsSomethingOfTheRecordedRun(t *testing.T) {
 	r, err := readRecording("testdata/run.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	d := readBoard(t)
 	out, err := d.over(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, p := range d.Panels {
 		if p.Type == "row" {
 			continue
@@ -116,20 +110,14 @@ func TestWhatIsRecordedReadsBackAsItWas(t *testing.T) {
 		`c{job="w"}`: {"5"},
 	}}
 	file := t.TempDir() + "/run.gz"
-	if err := r.write(file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, r.write(file))
 	got, err := readRecording(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := "load 2s\n  a{job=\"w\"} _x2 1x2 stale\n  b{job=\"w\"} 1 2x1 stale 7x1\n  c{job=\"w\"} 5 stale\n"
 	if got.text != want || got.steps != 6 || got.every != 2*time.Second {
 		t.Errorf("got %q, %d steps of %s", got.text, got.steps, got.every)
 	}
-	if err := os.WriteFile(file, []byte("no recording"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(file, []byte("no recording"), 0o600))
 	if _, err := readRecording(file); err == nil {
 		t.Error("what is no recording was read as one")
 	}
