@@ -37,7 +37,6 @@ func (s settled) placed(b *api.Binding) bool {
 
 // settle runs the lab's scheduler on a binding until a pass changes nothing.
 func settle(t *testing.T, f scheduling.Flags, b *api.Binding, clusters []*api.Cluster) settled {
-	t.Helper()
 	var s settled
 	if c := api.FindCondition(b.Status.Conditions, "Scheduled"); c != nil {
 		s.scheduled = c.Status
@@ -71,7 +70,6 @@ func settle(t *testing.T, f scheduling.Flags, b *api.Binding, clusters []*api.Cl
 
 // difference tells how the lab's scheduler departs from Karmada's; empty where it does not.
 func (r record) difference(t *testing.T, reschedule bool) string {
-	t.Helper()
 	q := r.question()
 	b := q.evicted(t, reschedule)
 	got, want := settle(t, scheduling.Flags{EmptyWorkloads: r.EmptyWorkloads}, b, q.fleet(t)), r.answer(reschedule)

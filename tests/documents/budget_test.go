@@ -18,7 +18,6 @@ const maxWords = 36_000
 
 // markdown are the files of the repository whose names end in .md, without docs/results.
 func markdown(t *testing.T) map[string]string {
-	t.Helper()
 	texts := map[string]string{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name, relErr := filepath.Rel(root, path)

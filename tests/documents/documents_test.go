@@ -64,7 +64,6 @@ func TestWhatRunsACommandElsewhereExists(t *testing.T) {
 
 // tests tells whether a folder has a test of that name.
 func tests(t *testing.T, folder, name string) bool {
-	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 	require.NoError(t, err)
 	return slices.ContainsFunc(files, func(file string) bool {
