@@ -1,6 +1,9 @@
 package api
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 )
 
 // Binding is a ResourceBinding or a ClusterResourceBinding; Kind tells which.
@@ -340,4 +345,14 @@ func SplitRef(ref string) (kind, namespace, name string) {
 	}
 	namespace, name, _ = strings.Cut(strings.TrimPrefix(ref, "rb/"), "/")
 	return KindResourceBinding, namespace, name
+}
+
+// MergePatch writes a JSON merge patch. With a resourceVersion in it a stale writer gets a conflict; without, the last
+// writer wins.
+func MergePatch(ctx context.Context, client dynamic.ResourceInterface, name string, body map[string]any, subresource ...string) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode patch of %s: %w", name, err)
+	}
+	return client.Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{}, subresource...)
 }

@@ -8,11 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // Fleet gives the controllers the members, as kubeconfigs give them to Karmada.
@@ -157,4 +159,107 @@ func events[T any](handle func(old, current *T)) cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// reconcile brings one object in order. A positive duration asks for another look after that time.
+type reconcile func(ctx context.Context, key string) (time.Duration, error)
+
+// loop works off a queue of keys. A key is never worked on by two workers at once.
+type loop struct {
+	name    string
+	workers int
+	act     reconcile
+	queue   workqueue.TypedRateLimitingInterface[string]
+	log     *slog.Logger
+}
+
+func newLoop(name string, workers int, log *slog.Logger, act reconcile) *loop {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 2*time.Second)
+	return &loop{
+		name: name, workers: workers, act: act, log: log.With("controller", name),
+		queue: workqueue.NewTypedRateLimitingQueue(limiter),
+	}
+}
+
+func (l *loop) add(key string) { l.queue.Add(key) }
+
+func (l *loop) addAfter(key string, delay time.Duration) { l.queue.AddAfter(key, delay) }
+
+// run works until the context ends.
+func (l *loop) run(ctx context.Context, running *sync.WaitGroup) {
+	for range l.workers {
+		running.Go(func() {
+			for l.next(ctx) {
+			}
+		})
+	}
+	running.Go(func() {
+		<-ctx.Done()
+		l.queue.ShutDown()
+	})
+}
+
+func (l *loop) next(ctx context.Context) bool {
+	key, shutdown := l.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer l.queue.Done(key)
+	again, err := l.act(ctx, key)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		l.complain(key, err)
+		l.queue.AddRateLimited(key)
+	case again > 0:
+		l.queue.Forget(key)
+		l.queue.AddAfter(key, again)
+	default:
+		l.queue.Forget(key)
+	}
+	return true
+}
+
+// complain logs an error; those that a second look settles are no news.
+func (l *loop) complain(key string, err error) {
+	level := slog.LevelWarn
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		level = slog.LevelDebug
+	}
+	l.log.Log(context.Background(), level, "trying again", "key", key, "error", err)
+}
+
+// Knobs are the periods and switches of the simulated control plane. Each is read anew whenever it
+// matters, so a change takes effect at once.
+type Knobs struct {
+	// StatusPeriod is the time between two probes of a member.
+	StatusPeriod metav1.Duration `json:"statusPeriod"`
+	// FailureThreshold and SuccessThreshold are how long a changed probe result must last before the
+	// Ready condition follows it.
+	FailureThreshold metav1.Duration `json:"failureThreshold"`
+	SuccessThreshold metav1.Duration `json:"successThreshold"`
+	// SchedulerLatency passes between an event and the scheduler's look at the binding.
+	SchedulerLatency metav1.Duration `json:"schedulerLatency"`
+	// SchedulerBackoff is the first delay after a SchedulerError; it doubles up to ten times itself.
+	SchedulerBackoff metav1.Duration `json:"schedulerBackoff"`
+	// BindingLatency passes between a binding's change and the binding controller's look at it.
+	BindingLatency metav1.Duration `json:"bindingLatency"`
+	// ApplyLatency passes between a Work's change and its arrival in the member.
+	ApplyLatency metav1.Duration `json:"applyLatency"`
+	// ReportLatency is what a member needs to act on a change.
+	ReportLatency metav1.Duration `json:"reportLatency"`
+	// WorkloadReadyAfter passes until the last replica of a new copy is ready.
+	WorkloadReadyAfter metav1.Duration `json:"workloadReadyAfter"`
+	// ExecutionRetry is the delay before a Work on a cluster that is away is tried again.
+	ExecutionRetry metav1.Duration `json:"executionRetry"`
+	// DirectlyRetry is the delay before a binding blocked by a Directly task is looked at again.
+	DirectlyRetry metav1.Duration `json:"directlyRetry"`
+	// GracefulEvictionTimeout is when a task without suppressDeletion is dropped whatever the health.
+	GracefulEvictionTimeout metav1.Duration `json:"gracefulEvictionTimeout"`
+	// GracefulEvictionEnabled turns Karmada's graceful eviction controller on.
+	GracefulEvictionEnabled bool `json:"gracefulEvictionEnabled"`
+	// TaintManager turns Karmada's own eviction by NoExecute taints on: its gate Failover and the flag
+	// --enable-no-execute-taint-eviction.
+	TaintManager bool `json:"taintManager"`
+	// StatefulFailoverInjection turns Karmada's feature gate of that name on: preserved labels reach the new copy.
+	StatefulFailoverInjection bool `json:"statefulFailoverInjection"`
 }
