@@ -107,8 +107,7 @@ var chaosStories = map[string]chaosTale{
 
 // migrated loses a cluster with two bindings, which move, and has it back.
 func migrated(s *scene) report {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	s.run(
 		deployment(s.namespace(), "cart", from, 2, oneOf(from, to)),
 		deployment(s.namespace(), "stock", from, 1, oneOf(from, to)),
@@ -128,8 +127,7 @@ func migrated(s *scene) report {
 // restored has a cluster back when one binding has been evicted and found nothing, and the
 // other was still tolerating.
 func restored(s *scene) report {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	s.run(
 		deployment(s.namespace(), "cart", from, 2, oneOf(from, to)),
 		deployment(s.namespace(), "stock", from, 1, tolerating(oneOf(from, to), 10*time.Minute)),

@@ -97,6 +97,12 @@ func (s *scene) rule(add, remove time.Duration) {
 	s.create(taintRule(s.story.short, "Ready", add, remove, s.all()...))
 }
 
+// ruledPair makes the story's rule with windows of a second, and names the story's first two clusters.
+func (s *scene) ruledPair() (from, to string) {
+	s.rule(time.Second, time.Second)
+	return s.c(1), s.c(2)
+}
+
 // create puts a rule into the API server, until the story ends.
 func (s *scene) create(rule *unstructured.Unstructured) {
 	_, err := s.api.Resource(rules).Create(s.ctx, rule, metav1.CreateOptions{})

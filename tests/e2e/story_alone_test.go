@@ -97,8 +97,7 @@ func (s *scene) paced(tier, reason string) {
 //
 // Rules: R4.7-11.
 func workerKilled(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	answer := s.gate.stopAt(true, func(w write) bool { return w.evicts(app, from) })
@@ -122,8 +121,7 @@ func workerKilled(s *scene) {
 // It guards invariant 8 and that the controller is level-triggered: what happened while
 // it was away it finds when it comes back.
 func controllerDown(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	require.NoError(s, s.controller.stop())
@@ -147,8 +145,7 @@ func controllerDown(s *scene) {
 // Rules: R4.15-2, R4.15-6.
 func observed(s *scene) {
 	require.NoError(s, s.inMode(s.ctx, "observe"))
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to))
 	stuck := s.deploy("stuck", from, 1, oneOf(from))
 	s.catchUp()
@@ -185,8 +182,7 @@ func (s *scene) allWrites() []string {
 // Rules: R4.15-10, R4.15-12.
 func modeGuard(s *scene) {
 	const toleration = 15 * time.Second
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)

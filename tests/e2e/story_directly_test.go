@@ -23,8 +23,7 @@ const (
 //
 // Rules: R4.8-4, R4.8-7, R4.8-8, R4.8-12, R4.8-13.
 func silentSource(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to), directly)
 	old := s.work(app, from)
 
@@ -167,8 +166,7 @@ func usersPlugin(s *scene) {
 	const queue = "ops-checks"
 	s.with("evictPlugins=[ResourceHealth, {name: dns, taskQueue: "+queue+", activity: CheckDNS, timeout: 2s}]", "evictPluginsMode=all",
 		"fencePlugins=[{name: bmc, taskQueue: "+queue+", activity: PoweredOff, timeout: 2s}]")
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app, single := s.deploy("app", from, 1, oneOf(from, to)), s.deploy("single", from, 1, oneOf(from, to), directly)
 
 	s.kill(from)

@@ -17,8 +17,7 @@ import (
 //
 // Rules: R4.8-1, R4.8-11, R4.9-49.
 func keptTwice(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to), purgeMode+"=Never")
 	old := s.work(app, from)
 	kept := func() bool {
@@ -60,8 +59,7 @@ func keptTwice(s *scene) {
 //
 // Rules: R4.8-15, R4.8-16.
 func preservedCopies(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	graceful, direct := s.preserved("graceful"), s.preserved("direct")
 	direct.SetAnnotations(map[string]string{purgeMode: "Directly"})
 	s.run(graceful, direct)

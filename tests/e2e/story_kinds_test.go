@@ -20,8 +20,7 @@ import (
 //
 // Rules: R4.6-45, R4.6-46, R4.6-47.
 func kindsThatStay(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	definition := s.ofKind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "boats.kinds.example.com")
 	space := s.ofKind("v1", "Namespace", "", "kinds-of-a-tenant")
 	claim := s.ofKind("v1", "PersistentVolumeClaim", s.namespace(), "data")
@@ -124,8 +123,7 @@ func ofComponents(namespace, name, home string, placement object) *unstructured.
 //
 // Rules: R4.10-1, R4.10-2, R4.10-3, R4.10-4.
 func sharedDependents(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	quick, slow := needing(s.deployed("quick", from, to), "shared"), needing(s.deployed("slow", from, to), "shared")
 	annotate(slow, faultStuckReadyAt, to+"=1")
 	s.run(quick, slow)

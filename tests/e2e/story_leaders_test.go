@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,8 +21,7 @@ import (
 // Rules: R4.9-54, R4.9-56.
 func leadersChange(s *scene) {
 	s.shortTerms()
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	s.await("the first leads", func() (bool, string) { return s.leads(s.controller), "" })
 	second := s.anotherController("second")
@@ -66,8 +64,7 @@ func leadersChange(s *scene) {
 func deafLeader(s *scene) {
 	s.wired(s.T)
 	s.more = append(s.more, "controller.leaderElection.enabled=false")
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	require.NoError(s, s.controller.stop())
 	require.NoError(s, s.startController(s.ctx))
 	fresh := s.anotherController("fresh")

@@ -25,8 +25,7 @@ func (s *scene) order(verb, whom string, more ...string) {
 // Rules: R4.4-11, R4.4-12, R4.4-15, R4.4-16, R4.5-18.
 func pausedAndResumed(s *scene) {
 	const toleration = 15 * time.Second
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)

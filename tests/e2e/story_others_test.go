@@ -55,8 +55,7 @@ func humansTaint(s *scene) {
 //
 // Rules: R4.7-13, R4.7-18.
 func putBack(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to), faultPutBack+"="+from)
 
 	s.kill(from)
@@ -112,8 +111,7 @@ func malformed(s *scene) {
 		"metadata": object{"name": "odd-one-that-would-empty-the-fleet"},
 		"spec":     object{"taints": []any{object{"key": "example.com/everything", "effect": "NoExecute", "addOnMatchSeconds": int64(0)}}},
 	}})
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	ns := s.namespace()
 	sideways := deployment(ns, "sideways", from, 1, oneOf(from, to))
 	sideways.SetAnnotations(map[string]string{prefix + "purge-mode": "Sideways"})
@@ -177,8 +175,7 @@ func (s *scene) warned(namespace, name, reason string) {
 //
 // It guards invariant 12: each is ignored, or refused, and harms nothing.
 func malformedMessages(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	s.kill(from)
 	waits := func(e *clusterFailover) bool {
@@ -233,8 +230,7 @@ func secondEvictor(s *scene) {
 		s.knobs(context.Background(), object{"taintManager": false, "gracefulEvictionEnabled": true})
 	})
 	s.knobs(s.ctx, object{"taintManager": true, "gracefulEvictionEnabled": false})
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), 30*time.Second))
 	theirs := s.deploy("theirs", from, 1, tolerating(oneOf(from, to), 5*time.Second), prefix+"enabled=false")
 	last := s.deploy("last", from, 1, tolerating(oneOf(from), 5*time.Second))

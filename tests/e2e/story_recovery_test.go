@@ -57,8 +57,7 @@ func whileTolerating(s *scene) {
 //
 // Rules: R4.7-19, R4.9-6, R4.9-12.
 func unplaced(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deployApart("app", from, to)
 	old := s.work(app, from)
 	require.NotNil(s, old)
@@ -204,8 +203,7 @@ func (s *scene) emptiesLate(key string) {
 //
 // Rules: R4.9-34, R4.9-37, R4.9-38, R4.9-43.
 func cancelledInTheUI(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
 	s.kill(from)

@@ -82,8 +82,7 @@ func spreadAndDivided(s *scene) {
 //
 // Rules: R4.7-23.
 func twoOfThree(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 3, oneOf(from, to), faultStuckReadyAt+"="+to+"=2")
 
 	s.kill(from)

@@ -87,8 +87,7 @@ func upgraded(s *scene) {
 // is gone, nothing is done twice, and no task fails.
 func buildsChangeHands(s *scene) {
 	const optedOut = prefix + "enabled"
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	slow := s.deploy("slow", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	late := s.deploy("late", from, 1, oneOf(from, to), optedOut+"=false")
 
