@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
@@ -38,7 +39,7 @@ func (s settled) placed(b *api.Binding) bool {
 // settle runs the lab's scheduler on a binding until a pass changes nothing.
 func settle(t *testing.T, f scheduling.Flags, b *api.Binding, clusters []*api.Cluster) settled {
 	var s settled
-	if c := api.FindCondition(b.Status.Conditions, "Scheduled"); c != nil {
+	if c := meta.FindStatusCondition(b.Status.Conditions, "Scheduled"); c != nil {
 		s.scheduled = c.Status
 	}
 	at := metav1.NewTime(evictedAt.Add(24 * time.Hour))
