@@ -10,7 +10,9 @@ import (
 func readBoard(t *testing.T) dashboard {
 	t.Helper()
 	d, err := readDashboard(dashboardFile)
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(d.Panels) == 0 {
 		t.Fatal("the dashboard has no panels")
 	}
@@ -78,10 +80,14 @@ func (p panel) check(t *testing.T) {
 // something that nobody exports.
 func TestEveryPanelShowsSomethingOfTheRecordedRun(t *testing.T) {
 	r, err := readRecording("testdata/run.gz")
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := readBoard(t)
 	out, err := d.over(t.Context(), r)
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range d.Panels {
 		if p.Type == "row" {
 			continue
@@ -110,14 +116,20 @@ func TestWhatIsRecordedReadsBackAsItWas(t *testing.T) {
 		`c{job="w"}`: {"5"},
 	}}
 	file := t.TempDir() + "/run.gz"
-	check(t, r.write(file))
+	if err := r.write(file); err != nil {
+		t.Fatal(err)
+	}
 	got, err := readRecording(file)
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := "load 2s\n  a{job=\"w\"} _x2 1x2 stale\n  b{job=\"w\"} 1 2x1 stale 7x1\n  c{job=\"w\"} 5 stale\n"
 	if got.text != want || got.steps != 6 || got.every != 2*time.Second {
 		t.Errorf("got %q, %d steps of %s", got.text, got.steps, got.every)
 	}
-	check(t, os.WriteFile(file, []byte("no recording"), 0o600))
+	if err := os.WriteFile(file, []byte("no recording"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := readRecording(file); err == nil {
 		t.Error("what is no recording was read as one")
 	}

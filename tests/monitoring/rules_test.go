@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -54,19 +53,16 @@ type expectation struct {
 	} `yaml:"exp_alerts"`
 }
 
-func check(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func readTests(t *testing.T) unitTests {
 	t.Helper()
 	content, err := os.ReadFile(testsFile)
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var tests unitTests
-	check(t, yaml.UnmarshalStrict(content, &tests))
+	if err := yaml.UnmarshalStrict(content, &tests); err != nil {
+		t.Fatal(err)
+	}
 	if !slices.Equal(tests.RuleFiles, []string{filepath.Base(alertsFile)}) {
 		t.Fatalf("%s tests %v", testsFile, tests.RuleFiles)
 	}
@@ -76,7 +72,9 @@ func readTests(t *testing.T) unitTests {
 func readAlerts(t *testing.T) []rulefmt.Rule {
 	t.Helper()
 	groups, errs := rulefmt.ParseFile(alertsFile, false, model.LegacyValidation, queries, promslog.NewNopLogger())
-	check(t, errs...)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
 	var all []rulefmt.Rule
 	for _, group := range groups.Groups {
 		all = append(all, group.Rules...)
@@ -101,7 +99,9 @@ func (u unitTest) run(t *testing.T, every time.Duration) {
 		fmt.Fprintf(&load, "  %s %s\n", s.Series, s.Values)
 	}
 	suite, err := promqltest.NewLazyLoader(load.String(), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer suite.Close() //nolint:errcheck // a temporary folder
 	groups := loadGroups(t, suite, every)
 	last := time.Duration(0)
@@ -110,23 +110,20 @@ func (u unitTest) run(t *testing.T, every time.Duration) {
 	}
 	for at := time.Duration(0); at <= last; at += every {
 		now := time.Unix(0, 0).UTC().Add(at)
-		evaluate(t, suite, groups, now)
+		suite.WithSamplesTill(now, func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range groups {
+				g.Eval(suite.Context(), now)
+			}
+		})
 		for _, a := range u.Alerts {
 			if time.Duration(a.EvalTime) == at {
-				a.holds(t, groups)
+				a.check(t, groups)
 			}
 		}
 	}
-}
-
-// evaluate evaluates every rule once, at a moment.
-func evaluate(t *testing.T, suite *promqltest.LazyLoader, groups []*rules.Group, now time.Time) {
-	suite.WithSamplesTill(now, func(err error) {
-		check(t, err)
-		for _, g := range groups {
-			g.Eval(suite.Context(), now)
-		}
-	})
 }
 
 func loadGroups(t *testing.T, suite *promqltest.LazyLoader, every time.Duration) []*rules.Group {
@@ -140,7 +137,9 @@ func loadGroups(t *testing.T, suite *promqltest.LazyLoader, every time.Duration)
 		Parser:     queries,
 	})
 	loaded, errs := manager.LoadGroups(every, labels.EmptyLabels(), "", nil, false, alertsFile)
-	check(t, errs...)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
 	groups := slices.Collect(maps.Values(loaded))
 	for _, g := range groups {
 		for _, r := range g.AlertingRules() {
@@ -150,8 +149,8 @@ func loadGroups(t *testing.T, suite *promqltest.LazyLoader, every time.Duration)
 	return groups
 }
 
-// holds compares one alert at this moment.
-func (a expectation) holds(t *testing.T, groups []*rules.Group) {
+// check compares one alert at this moment.
+func (a expectation) check(t *testing.T, groups []*rules.Group) {
 	t.Helper()
 	var got, want []string
 	for _, g := range groups {
@@ -188,16 +187,29 @@ func TestRecordingRules_SomeEvictionsRefused_RateLeavesThemOut(t *testing.T) {
   lifeboat_evict_processed_total{cluster="m2",job="worker",result="gone"} 0+3x20
 `
 	suite, err := promqltest.NewLazyLoader(load, promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
-	check(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer suite.Close() //nolint:errcheck // a temporary folder
 	groups, now := loadGroups(t, suite, 30*time.Second), time.Unix(600, 0).UTC()
-	evaluate(t, suite, groups, now)
+	suite.WithSamplesTill(now, func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups {
+			g.Eval(suite.Context(), now)
+		}
+	})
 	got := map[string]string{}
 	for _, name := range []string{"lifeboat_evict_rate", "lifeboat_evict_success_rate"} {
 		query, err := suite.QueryEngine().NewInstantQuery(suite.Context(), suite.Queryable(), nil, name, now)
-		check(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		vector, err := query.Exec(suite.Context()).Vector()
-		check(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, sample := range vector {
 			got[name+" "+sample.Metric.Get("cluster")] = fmt.Sprintf("%.2f", sample.F)
 		}
