@@ -142,7 +142,7 @@ load-servers: toolchain lab-bin build
 .PHONY: bench
 bench: toolchain lab-bin build ## Measure one failover of N=300 bindings on real servers, at unlimited pace, RUNS=1 times; BASELINE=file compares with .test/bench.txt of other runs
 	@mkdir -p .test && rm -f .test/bench.txt
-	@for run in $$(seq $(or $(RUNS),1)); do go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestBench$$' -measure $(if $(filter-out file default undefined,$(origin N)),$(N),300) -measure-to "$(CURDIR)/.test/bench.json" >.test/bench.log 2>&1; status=$$?; \
+	@for run in $$(seq $(or $(RUNS),1)); do go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestBench$$' -measure $(if $(filter-out file default undefined,$(origin N)),$(N),300) -measure-to "$(CURDIR)/.test/bench.txt" >.test/bench.log 2>&1; status=$$?; \
 	grep -a '^stories: bench: ' .test/bench.log || tail -40 .test/bench.log; [ $$status = 0 ] || exit $$status; done
 	@$(if $(BASELINE),go run golang.org/x/perf/cmd/benchstat@$(BENCHSTAT) $(BASELINE) .test/bench.txt)
 

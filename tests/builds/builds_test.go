@@ -65,7 +65,6 @@ func newLab(t *testing.T) *lab {
 }
 
 func free(t *testing.T) string {
-	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -81,7 +80,6 @@ func (l *lab) await(what string, is func() bool) {
 
 // work starts a worker of a build; one without a name has no version.
 func (l *lab) work(build string) worker.Worker {
-	l.Helper()
 	options := worker.Options{Identity: "worker of build " + build}
 	if build != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{
@@ -96,7 +94,6 @@ func (l *lab) work(build string) worker.Worker {
 
 // is makes a build the current one; one without a name leaves the work to workers without a version.
 func (l *lab) is(build string) {
-	l.Helper()
 	l.await("build "+build+" is current", func() bool {
 		_, err := l.WorkerDeploymentClient().GetHandle(name).SetCurrentVersion(l.Context(), client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
 		return err == nil
@@ -105,7 +102,6 @@ func (l *lab) is(build string) {
 
 // handedTo pokes the pacer until its next task was done by a build, and it answers from there.
 func (l *lab) handedTo(build string) {
-	l.Helper()
 	l.await("the pacer is at build "+build, func() bool {
 		if l.SignalWorkflow(l.Context(), pacer, "", "nobody-listens", nil) != nil {
 			return false

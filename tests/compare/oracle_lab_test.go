@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
@@ -37,9 +38,8 @@ func (s settled) placed(b *api.Binding) bool {
 
 // settle runs the lab's scheduler on a binding until a pass changes nothing.
 func settle(t *testing.T, f scheduling.Flags, b *api.Binding, clusters []*api.Cluster) settled {
-	t.Helper()
 	var s settled
-	if c := api.FindCondition(b.Status.Conditions, "Scheduled"); c != nil {
+	if c := meta.FindStatusCondition(b.Status.Conditions, "Scheduled"); c != nil {
 		s.scheduled = c.Status
 	}
 	at := metav1.NewTime(evictedAt.Add(24 * time.Hour))
@@ -71,7 +71,6 @@ func settle(t *testing.T, f scheduling.Flags, b *api.Binding, clusters []*api.Cl
 
 // difference tells how the lab's scheduler departs from Karmada's; empty where it does not.
 func (r record) difference(t *testing.T, reschedule bool) string {
-	t.Helper()
 	q := r.question()
 	b := q.evicted(t, reschedule)
 	got, want := settle(t, scheduling.Flags{EmptyWorkloads: r.EmptyWorkloads}, b, q.fleet(t)), r.answer(reschedule)

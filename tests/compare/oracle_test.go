@@ -88,7 +88,6 @@ func (r record) question() question {
 
 // eachRecord reads one file of the oracle, record by record.
 func eachRecord(t *testing.T, file string, ask func(record)) {
-	t.Helper()
 	packed, err := os.Open(filepath.Join(*oracle, file+".jsonl.gz"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, packed.Close()) }()

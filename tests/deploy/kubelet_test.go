@@ -32,13 +32,11 @@ type running struct {
 // run starts the container of a pod. What is mounted at an absolute path is below a folder
 // here, and the port is a free one.
 func (l *lab) run(t *testing.T, p pod) *running {
-	t.Helper()
 	return start(t, p, l.mounted(t, p))
 }
 
 // start is run, with the files that are mounted.
 func start(t *testing.T, p pod, files map[string]string) *running {
-	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
 		file := filepath.Join(root, name)
@@ -74,7 +72,6 @@ func start(t *testing.T, p pod, files map[string]string) *running {
 // mounted is every file of a container by its path: those of ConfigMaps as rendered, those
 // of Secrets as the README says to make them.
 func (l *lab) mounted(t *testing.T, p pod) map[string]string {
-	t.Helper()
 	files := map[string]string{}
 	for name, content := range p.files {
 		files[name] = strings.ReplaceAll(content, "temporal-frontend.temporal.svc:7233", l.at.TemporalAddress)
@@ -123,7 +120,6 @@ func (r *running) address(t require.TestingT) string {
 
 // ready waits until every probe of the pod passes.
 func (r *running) ready(t *testing.T) {
-	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		address := r.address(c)
 		require.NotEmpty(c, address, "it does not listen yet:\n%s", r.said(c))
@@ -139,7 +135,6 @@ func (r *running) ready(t *testing.T) {
 
 // stop asks it to stop as a kubelet does, and waits until it has in good order.
 func (r *running) stop(t *testing.T) {
-	t.Helper()
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
 	r.wait(t)
 	require.NoError(t, r.end, r.said(t))

@@ -30,7 +30,6 @@ const patience = 2 * time.Minute
 
 // binary is the absolute path of what make built.
 func binary(t *testing.T, name string) string {
-	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "bin", name))
 	require.NoError(t, err)
 	_, err = os.Stat(path)
@@ -75,7 +74,6 @@ func (w *warnings) texts() []string {
 }
 
 func startLab(t *testing.T, flags ...string) *lab {
-	t.Helper()
 	l := &lab{warnings: &warnings{}}
 	cmd := exec.Command(binary(t, "lab"), append([]string{"up", "-o", "json", "--dir", filepath.Join(t.TempDir(), "lab"),
 		"--bin", filepath.Dir(binary(t, "kube-apiserver")), "--members", "1", "--no-ui", "--watch-stdin"}, flags...)...)
@@ -102,7 +100,6 @@ func startLab(t *testing.T, flags ...string) *lab {
 }
 
 func (l *lab) connect(t *testing.T, config *rest.Config) {
-	t.Helper()
 	var err error
 	l.client, err = kubernetes.NewForConfig(config)
 	require.NoError(t, err)
@@ -114,7 +111,6 @@ func (l *lab) connect(t *testing.T, config *rest.Config) {
 // apply is `kubectl apply --server-side`, namespaces first. Each manager has fields of its
 // own: what the host cluster and Karmada have under one name is one object here.
 func (l *lab) apply(t *testing.T, manager string, all objects) {
-	t.Helper()
 	names := all.names()
 	slices.SortStableFunc(names, func(a, b string) int {
 		return order(all[a].GetKind()) - order(all[b].GetKind())
@@ -139,7 +135,6 @@ func order(kind string) int {
 
 // setUp is what docs say comes before the first start.
 func (l *lab) setUp(t *testing.T) {
-	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary(t, "lifeboat"), "setup", "--kubeconfig", l.at.Kubeconfig)
 	cmd.Env = []string{"HOME=" + t.TempDir(), "TEMPORAL_ADDRESS=" + l.at.TemporalAddress, "TEMPORAL_NAMESPACE=" + l.at.TemporalNamespace}
 	out, err := cmd.CombinedOutput()
@@ -149,7 +144,6 @@ func (l *lab) setUp(t *testing.T) {
 // credentials are the administrator's kubeconfig, with the token of a program's account
 // instead, in a file beside it: both by name.
 func (l *lab) credentials(t *testing.T, program string) map[string]string {
-	t.Helper()
 	token, err := l.client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), program, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	config, err := clientcmd.LoadFromFile(l.at.Kubeconfig)
@@ -165,7 +159,6 @@ func (l *lab) credentials(t *testing.T, program string) map[string]string {
 
 // awaitLeader waits until a controller holds the Lease.
 func (l *lab) awaitLeader(t *testing.T) {
-	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		lease, err := l.client.CoordinationV1().Leases("default").Get(t.Context(), "lifeboat-controller", metav1.GetOptions{})
 		require.NoError(c, err)

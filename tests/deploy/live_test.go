@@ -77,7 +77,6 @@ worker: {extraVolumes: [{name: audit, emptyDir: {}}], extraVolumeMounts: [{name:
 // fields tries what the worker's credentials may change once the policy stands: what the
 // worker changes, and nothing else.
 func (l *lab) fields(t *testing.T) {
-	t.Helper()
 	config := rest.AnonymousClientConfig(l.config)
 	config.BearerToken = l.credentials(t, "lifeboat-worker")["token"]
 	worker, err := dynamic.NewForConfig(config)
@@ -143,7 +142,6 @@ func (l *lab) fields(t *testing.T) {
 
 // admit asks whether a pod of a template would be let in.
 func (l *lab) admit(t *testing.T, spec corev1.PodSpec) error {
-	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trial", Namespace: namespace}, Spec: spec}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -13,7 +13,6 @@ import (
 )
 
 func read(t *testing.T, name string) []byte {
-	t.Helper()
 	content, err := os.ReadFile(filepath.Join(folder, "monitoring", name))
 	require.NoError(t, err)
 	return content

@@ -32,7 +32,6 @@ type rendering struct {
 
 // renderings are all that the repository offers.
 func renderings(t *testing.T) map[string]rendering {
-	t.Helper()
 	return map[string]rendering{
 		"base":    {kustomized(t, "base"), rules.ModeObserve},
 		"example": {kustomized(t, "overlays/enforce"), rules.ModeEnforce},
@@ -41,7 +40,6 @@ func renderings(t *testing.T) map[string]rendering {
 }
 
 func typed[T any](t *testing.T, all objects, name string) T {
-	t.Helper()
 	require.Contains(t, all, name)
 	var result T
 	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(all[name].Object, &result, true))
@@ -56,7 +54,6 @@ type pod struct {
 }
 
 func podOf(t *testing.T, all objects, program string) pod {
-	t.Helper()
 	p := pod{Deployment: typed[appsv1.Deployment](t, all, "Deployment/lifeboat-"+program), files: map[string]string{}}
 	require.Len(t, p.Spec.Template.Spec.Containers, 1)
 	p.container = p.Spec.Template.Spec.Containers[0]
@@ -83,7 +80,6 @@ func (p pod) env(name string) string {
 
 // configuration is what the program makes of what is mounted.
 func (p pod) configuration(t *testing.T) config.Config {
-	t.Helper()
 	content, ok := p.files[p.env(config.FileVariable)]
 	require.True(t, ok, "%s names no mounted file", config.FileVariable)
 	file := filepath.Join(t.TempDir(), "lifeboat.yaml")
@@ -94,7 +90,6 @@ func (p pod) configuration(t *testing.T) config.Config {
 }
 
 func eachPod(t *testing.T, do func(*testing.T, rendering, pod)) {
-	t.Helper()
 	for name, r := range renderings(t) {
 		for _, program := range []string{"controller", "worker"} {
 			t.Run(name+"/"+program, func(t *testing.T) { do(t, r, podOf(t, r.objects, program)) })
@@ -130,7 +125,6 @@ func (nothing) LookupEnv(string) (string, bool) { return "", false }
 
 // probes of a container that has all three.
 func probes(t *testing.T, c corev1.Container) map[string]*corev1.Probe {
-	t.Helper()
 	all := map[string]*corev1.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe}
 	for name, probe := range all {
 		require.NotNil(t, probe, name)

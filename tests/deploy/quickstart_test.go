@@ -87,7 +87,6 @@ type guide struct {
 }
 
 func newGuide(t *testing.T) *guide {
-	t.Helper()
 	g := &guide{T: t, karmada: startLab(t, "--members", "2"), host: startLab(t), folder: t.TempDir(), blocks: map[string][]string{}}
 	raw, err := os.ReadFile("../../docs/quickstart.md")
 	require.NoError(t, err)
@@ -115,7 +114,6 @@ func newGuide(t *testing.T) *guide {
 }
 
 func (g *guide) program(name, script string) {
-	g.Helper()
 	file := filepath.Join(g.folder, "path", name)
 	require.NoError(g, os.MkdirAll(filepath.Dir(file), 0o700))
 	require.NoError(g, os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700)) //nolint:gosec // it is to be run
@@ -123,7 +121,6 @@ func (g *guide) program(name, script string) {
 
 // world is a workload in Karmada, and Karmada's controller manager on the host cluster.
 func (g *guide) world() {
-	g.Helper()
 	for l, name := range map[*lab]string{g.karmada: "shop", g.host: "karmada-system"} {
 		_, err := l.client.CoreV1().Namespaces().Create(g.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		require.True(g, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
@@ -157,7 +154,6 @@ func (g *guide) world() {
 
 // play runs a block in a shell that stops at the first failure, and is what it says.
 func (g *guide) play(heading string, at, exit int) string {
-	g.Helper()
 	require.Greater(g, len(g.blocks[heading]), at, "the guide has no such block: %s", heading)
 	exports := strings.NewReplacer("temporal-frontend:7233", g.karmada.at.TemporalAddress, "NAMESPACE=lifeboat", "NAMESPACE=quickstart").
 		Replace(g.blocks[""][0])
@@ -177,7 +173,6 @@ func (g *guide) play(heading string, at, exit int) string {
 }
 
 func (g *guide) replace(file, old, with string) {
-	g.Helper()
 	file = filepath.Join(g.folder, file)
 	raw, err := os.ReadFile(file)
 	require.NoError(g, err)
@@ -187,7 +182,6 @@ func (g *guide) replace(file, old, with string) {
 
 // runPods runs the pods as the host cluster has them now, in place of those that run.
 func (g *guide) runPods() {
-	g.Helper()
 	g.stopPods()
 	for _, program := range []string{"worker", "controller"} {
 		d, err := g.host.client.AppsV1().Deployments(namespace).Get(g.Context(), "lifeboat-"+program, metav1.GetOptions{})
@@ -201,7 +195,6 @@ func (g *guide) runPods() {
 }
 
 func (g *guide) stopPods() {
-	g.Helper()
 	for _, r := range g.pods {
 		r.stop(g.T)
 	}
@@ -210,7 +203,6 @@ func (g *guide) stopPods() {
 
 // files are what a kubelet would mount.
 func (g *guide) files(p pod) map[string]string {
-	g.Helper()
 	files := map[string]string{}
 	for _, mount := range p.container.VolumeMounts {
 		for _, v := range p.Spec.Template.Spec.Volumes {
@@ -236,7 +228,6 @@ func (g *guide) files(p pod) map[string]string {
 
 // mayAct tells whether the worker has been granted the rights of enforce.
 func (g *guide) mayAct() bool {
-	g.Helper()
 	_, err := g.karmada.client.RbacV1().ClusterRoleBindings().Get(g.Context(), "lifeboat-worker-act", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false
@@ -246,7 +237,6 @@ func (g *guide) mayAct() bool {
 }
 
 func (g *guide) flags() []string {
-	g.Helper()
 	d, err := g.host.client.AppsV1().Deployments("karmada-system").Get(g.Context(), "karmada-controller-manager", metav1.GetOptions{})
 	require.NoError(g, err)
 	return d.Spec.Template.Spec.Containers[0].Command
@@ -254,7 +244,6 @@ func (g *guide) flags() []string {
 
 // onlyWhereItBelongs: no pod and no Secret in Karmada, no right on the host cluster.
 func (g *guide) onlyWhereItBelongs() {
-	g.Helper()
 	deployments, err := g.karmada.client.AppsV1().Deployments(metav1.NamespaceAll).List(g.Context(), metav1.ListOptions{})
 	require.NoError(g, err)
 	require.Empty(g, deployments.Items)
@@ -270,7 +259,6 @@ func (g *guide) onlyWhereItBelongs() {
 
 // nothingIsLeft: what the guide has made is gone, or going where no controller ends it.
 func (g *guide) nothingIsLeft() {
-	g.Helper()
 	require.False(g, g.mayAct())
 	crd := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	require.EventuallyWithT(g, func(c *assert.CollectT) {

@@ -29,7 +29,6 @@ const (
 type objects map[string]*unstructured.Unstructured
 
 func (o objects) add(t *testing.T, object map[string]any) {
-	t.Helper()
 	u := &unstructured.Unstructured{Object: object}
 	key := u.GetKind() + "/" + u.GetName()
 	require.NotEqual(t, "/", key, "no object: %v", object)
@@ -41,7 +40,6 @@ func (o objects) names() []string { return slices.Sorted(maps.Keys(o)) }
 
 // kustomized is what `kubectl apply -k` would send.
 func kustomized(t *testing.T, path string) objects {
-	t.Helper()
 	found, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(
 		filesys.MakeFsOnDisk(), filepath.Join(folder, "kustomize", path))
 	require.NoError(t, err)
@@ -61,13 +59,11 @@ var theChart = sync.OnceValues(func() (*chart.Chart, error) { return loader.Load
 
 // rendered is what `helm template` would print with values on top of the chart's own.
 func rendered(t *testing.T, values string) objects {
-	t.Helper()
 	return renderedIn(t, namespace, values)
 }
 
 // renderedIn is rendered, for a release in a namespace.
 func renderedIn(t *testing.T, in, values string) objects {
-	t.Helper()
 	files, err := render(in, values)
 	require.NoError(t, err)
 	all := objects{}

@@ -23,7 +23,6 @@ var generated = regexp.MustCompile(`(lifeboat-config|lifeboat-temporal)-[0-9a-z]
 // plain is a rendering as it can be compared: without what makes pods roll, and the
 // files of ConfigMaps as what they say.
 func plain(t *testing.T, all objects) objects {
-	t.Helper()
 	result := objects{}
 	for _, object := range all {
 		text, err := yaml.Marshal(object.Object)
@@ -48,7 +47,6 @@ func plain(t *testing.T, all objects) objects {
 
 // sortVolumes puts the volumes of a pod template, whose order means nothing, into one.
 func sortVolumes(t *testing.T, tree map[string]any) {
-	t.Helper()
 	volumes, found, err := unstructured.NestedSlice(tree, "spec", "template", "spec", "volumes")
 	require.NoError(t, err)
 	if !found {
@@ -69,7 +67,6 @@ func withoutComments(text string) string {
 }
 
 func requireSame(t *testing.T, want, got objects) {
-	t.Helper()
 	want, got = plain(t, want), plain(t, got)
 	require.Equal(t, want.names(), got.names())
 	for name, object := range want {
@@ -102,7 +99,6 @@ networkPolicy: {enabled: true}`))
 // written are the roles as they stand in deploy/rbac, which tests/rbac holds against what
 // the programs need.
 func written(t *testing.T) objects {
-	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "rbac", "*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

@@ -1,11 +1,17 @@
 package documents
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,7 +70,6 @@ func TestWhatRunsACommandElsewhereExists(t *testing.T) {
 
 // tests tells whether a folder has a test of that name.
 func tests(t *testing.T, folder, name string) bool {
-	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 	require.NoError(t, err)
 	return slices.ContainsFunc(files, func(file string) bool {
@@ -103,4 +108,217 @@ func TestCommandsAreFoundInBlocksAndInText(t *testing.T) {
 		{"a.md", 10, "for p in a b; do lifeboat $p done"},
 		{"a.md", 15, "make test"},
 	}, of("a.md", text))
+}
+
+const ours = "failover.lifeboat.dev/"
+
+// The reference of annotations in docs/operations.md has each one that the code reads, and
+// no other: those that users set in a row each, those that are Lifeboat's records beside them.
+func TestAnnotations_ReferenceNamesWhatTheCodeReads(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal/karmada/names.go"), nil, 0)
+	require.NoError(t, err)
+	var read []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if is && strings.HasPrefix(spec.Names[0].Name, "Annotation") {
+			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value) //nolint:errcheck,forcetypeassert // a constant of text
+			require.NoError(t, err)
+			if strings.HasPrefix(name, ours) {
+				read = append(read, name)
+			}
+		}
+		return true
+	})
+	raw, err := os.ReadFile(filepath.Join(root, "docs/operations.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(raw), "\n## Tasks and annotations\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+
+	rows := names(section, "(?m)^\\| `("+ours+"[a-z-]+)`")
+	_, text, found := strings.Cut(section, "Lifeboat's records")
+	require.True(t, found)
+	records := names(text, "`("+ours+"[a-z-]+)`")
+	require.NotEmpty(t, rows)
+	require.NotEmpty(t, records)
+	require.ElementsMatch(t, read, append(rows, records...))
+}
+
+// No other file spells an annotation of Lifeboat out: the test above would not see it.
+func TestAnnotations_AreSpelledInOnePlace(t *testing.T) {
+	for _, folder := range []string{"activities", "config", "internal", "k8sadapter", "controller", "worker", "workflows"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "karmada/names.go") {
+				return err
+			}
+			raw, err := os.ReadFile(path) //nolint:gosec // of this repository
+			require.NotContains(t, string(raw), `"`+ours, path)
+			return err
+		}))
+	}
+}
+
+func names(text, pattern string) []string {
+	var out []string
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		out = append(out, found[1])
+	}
+	return out
+}
+
+// maxWords bounds the words of all Markdown files but docs/results. A reader has to find a fact in
+// one place: who adds a page takes another one away, or raises this number with a reason.
+const maxWords = 36_000
+
+// markdown are the files of the repository whose names end in .md, without docs/results.
+func markdown(t *testing.T) map[string]string {
+	texts := map[string]string{}
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		name, relErr := filepath.Rel(root, path)
+		require.NoError(t, relErr)
+		aside := strings.HasPrefix(entry.Name(), ".") && name != "." || slices.Contains([]string{"bin", "docs/results"}, name) || entry.Name() == "node_modules"
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && aside:
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, ".md"):
+			return nil
+		}
+		raw, err := os.ReadFile(path) //nolint:gosec // of this repository
+		texts[name] = string(raw)
+		return err
+	}))
+	require.Greater(t, len(texts), 20, "the documents were found")
+	return texts
+}
+
+func TestTheDocumentsStayWithinTheirWords(t *testing.T) {
+	words := 0
+	for _, text := range markdown(t) {
+		words += len(strings.Fields(text))
+	}
+	t.Logf("%d words", words)
+	require.LessOrEqual(t, words, maxWords)
+}
+
+var (
+	linkForm    = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]+)?\)`)
+	headingForm = regexp.MustCompile(`(?m)^##+ (.*)$`)
+	anchorForm  = regexp.MustCompile(`<a id="(\w+)"></a>`)
+	droppedForm = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+// anchors are what a link may name in a page, as GitHub names them.
+func anchors(text string) []string {
+	var all []string
+	for _, heading := range headingForm.FindAllStringSubmatch(text, -1) {
+		plain := droppedForm.ReplaceAllString(strings.ToLower(strings.TrimSpace(heading[1])), "")
+		all = append(all, "#"+strings.ReplaceAll(plain, " ", "-"))
+	}
+	for _, row := range anchorForm.FindAllStringSubmatch(text, -1) {
+		all = append(all, "#"+row[1])
+	}
+	return all
+}
+
+func TestEveryLinkBetweenDocumentsLeadsSomewhere(t *testing.T) {
+	for name, text := range markdown(t) {
+		if strings.Contains(name, "testdata") {
+			continue // pages that Lifeboat renders link to the published runbook
+		}
+		for _, link := range linkForm.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(link[1], "://") {
+				continue
+			}
+			there := text
+			if link[1] != "" {
+				file := filepath.Join(root, filepath.Dir(name), link[1])
+				info, err := os.Stat(file)
+				require.NoError(t, err, "%s: %s", name, link[0])
+				if link[2] == "" || info.IsDir() {
+					continue
+				}
+				raw, err := os.ReadFile(file) //nolint:gosec // of this repository
+				require.NoError(t, err)
+				there = string(raw)
+			}
+			require.True(t, link[2] == "" || slices.Contains(anchors(there), link[2]), "%s: %s", name, link[0])
+		}
+	}
+}
+
+// retired are words that the project gave up, with the word in their place. One thing has one word.
+var retired = map[string]string{
+	"companion": "evacuation taint",
+	"debt":      "pending purge",
+	"episode":   "failover",
+	"parked":    "blocked",
+	"rewound":   "stale read",
+	"round":     "attempt",
+	"scribe":    "trail writer",
+	"starter":   "controller",
+	"stranger":  "former child",
+	"witness":   "external probe",
+}
+
+// retiredNames are of several words each.
+var retiredNames = map[string]string{"awaitinggrant": "AwaitingPermit", "lefttohuman": "NeedsOperator", "purgedebt": "PendingPurge"}
+
+// kept are texts that hold a retired word in another meaning: Go's own names, and records of the past.
+var (
+	keptTexts = regexp.MustCompile(`[Rr]ound ?[Tt]rip|\.Round\(|driven round`)
+	keptFiles = regexp.MustCompile(`^docs/results/|^tests/documents/words_test\.go$`)
+	spoken    = regexp.MustCompile(`\.(go|md|ya?ml|story|patch|sh|mmd|diff)$|^Makefile$`)
+	parts     = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
+)
+
+// retiredIn are the retired words of a line. An identifier has as many words as it has humps.
+func retiredIn(line string) (found []string) {
+	for _, word := range parts.FindAllString(keptTexts.ReplaceAllString(line, ""), -1) {
+		word = strings.ToLower(word)
+		for _, form := range []string{word, strings.TrimSuffix(word, "s")} {
+			if instead, is := retired[form]; is {
+				found = append(found, form+": write "+instead)
+				break
+			}
+		}
+	}
+	for name, instead := range retiredNames {
+		if strings.Contains(strings.ToLower(line), name) {
+			found = append(found, name+": write "+instead)
+		}
+	}
+	return found
+}
+
+func TestRetiredIn(t *testing.T) {
+	require.Len(t, retiredIn("nextEpisode of member1, debts and a Witness"), 3)
+	require.Empty(t, retiredIn("a round trip, d.Round(time.Second), background, surround, indebted"))
+	require.Equal(t, []string{"lefttohuman: write NeedsOperator"}, retiredIn("OutcomeLeftToHuman"))
+	require.Equal(t, []string{"starter: write controller"}, retiredIn("lifeboat-starter-act"))
+}
+
+func TestNoTextUsesARetiredWord(t *testing.T) {
+	files, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files").Output()
+	require.NoError(t, err, "the words are looked for in what git knows")
+	read := 0
+	for name := range strings.Lines(string(files)) {
+		name = strings.TrimSpace(name)
+		if !spoken.MatchString(name) || keptFiles.MatchString(name) {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(root, name)) //nolint:gosec // of this repository
+		if os.IsNotExist(err) {
+			continue // deleted, and not committed yet
+		}
+		require.NoError(t, err)
+		read++
+		for n, line := range strings.Split(name+"\n"+string(raw), "\n") {
+			if found := retiredIn(line); len(found) > 0 {
+				t.Errorf("%s:%d: %s", name, n, strings.Join(found, ", "))
+			}
+		}
+	}
+	require.Greater(t, read, 500)
 }

@@ -13,7 +13,6 @@ const quickstart = "docs/quickstart.md"
 
 // guided are the single commands of the quickstart, those within a loop too, in their order.
 func guided(t *testing.T) []string {
-	t.Helper()
 	typed, err := Read(root)
 	require.NoError(t, err)
 	var all []string
@@ -31,7 +30,6 @@ func guided(t *testing.T) []string {
 
 // at is the position of the first command that has this in it.
 func at(t *testing.T, commands []string, what string) int {
-	t.Helper()
 	i := slices.IndexFunc(commands, func(c string) bool { return strings.Contains(c, what) })
 	require.GreaterOrEqual(t, i, 0, "no command with %q", what)
 	return i

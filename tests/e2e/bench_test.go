@@ -7,9 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"maps"
-	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -29,7 +26,7 @@ import (
 
 var (
 	benched   = flag.Int("measure", 0, "fail over so many `bindings` and measure it, as make bench does")
-	benchedTo = flag.String("measure-to", "", "write the figures of the benchmark into this `file`, as JSON")
+	benchedTo = flag.String("measure-to", "", "append the figures to this `file`, as a Go benchmark prints them")
 )
 
 var benchStory = story{name: "bench", short: "bench", size: 4, alone: true, space: "bench"}
@@ -40,33 +37,17 @@ var benchSettings = []string{
 	"windows.inFlight=400", "controller.resyncInterval=1m", "log.level=info", "health.minHealthy=10s", "health.detection=90s",
 }
 
-// figures are what one failover cost. Times are seconds since the NoExecute taint, processor
-// time is in milliseconds.
+// figures are what one failover cost, in the units of a Go benchmark. Times are seconds since the NoExecute taint;
+// requests, events and processor time are for each migration.
 type figures struct {
-	Bindings         int     `json:"bindings"`
-	PatchesPerSecond float64 `json:"patchesPerSecond"` // raw: of one object, by one client
-	StartsPerSecond  float64 `json:"startsPerSecond"`  // raw: of workflows that nobody works on, by one client
-	FirstEvicted     float64 `json:"firstEvicted"`
-	LastEvicted      float64 `json:"lastEvicted"`
-	EvictedPerSecond float64 `json:"evictedPerSecond"`
-	LongestPause     float64 `json:"longestPause"`
-	LastPlaced       float64 `json:"lastPlaced"`
-	ReleasedP50      float64 `json:"releasedP50"`
-	LastReleased     float64 `json:"lastReleased"`
-	RequestsWorker   float64 `json:"requestsWorker"`
-	// Processor is what each process used, per migration: Lifeboat's, and those of the lab around it.
-	Processor map[string]float64 `json:"processor"`
-	// Requests are those of the worker, by verb and resource, for each migration; RequestTook is
-	// what one takes, in milliseconds, by the API server's own clock.
-	Requests            map[string]float64 `json:"requests"`
-	RequestTook         map[string]float64 `json:"requestTook"`
-	EventsMigration     float64            `json:"eventsMigration"`
-	TasksMigration      float64            `json:"tasksMigration"`
-	EventsFailover      float64            `json:"eventsFailover"` // per migration
-	EventsPacer         float64            `json:"eventsPacer"`
-	Migrations          int                `json:"migrations"` // started
-	MegabytesWorker     int                `json:"megabytesWorker"`
-	MegabytesController int                `json:"megabytesController"`
+	bindings float64
+	all      []string
+}
+
+// add prints and keeps a figure.
+func (f *figures) add(value float64, unit string) {
+	say("bench: %10.4g %s", value, unit)
+	f.all = append(f.all, fmt.Sprintf("%.4g %s", value, unit))
 }
 
 // TestBench measures one failover, from the taint to the last release. It asserts only that
@@ -85,75 +66,37 @@ func TestBench(t *testing.T) {
 	s.rule(time.Second, time.Second)
 	from := s.c(1)
 	keys := s.deployAtOnce(from, s.c(2), *benched)
-	f := figures{Bindings: len(keys), PatchesPerSecond: s.patchesPerSecond(keys[0]), StartsPerSecond: s.startsPerSecond()}
+	f := figures{bindings: float64(len(keys))}
+	f.add(s.patchesPerSecond(keys[0]), "raw-patches/sec")
+	f.add(s.startsPerSecond(), "raw-starts/sec")
 	before, requests, pacer := s.processorTimes(), s.requestTimes("lifeboat-worker"), s.events(pacerID)
 
 	s.pause = time.Second // a look reads all bindings; the chronicle has the times
 	profiled := s.profile(*benchedTo)
 	s.kill(from)
 	s.phase(from, "Evacuated")
-	s.awaitQuietly("all released", func() (bool, string) {
-		left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-			b := s.find(key)
-			return b != nil && !b.on(from) && len(b.Spec.Tasks) == 0
-		})
-		return len(left) == 0, fmt.Sprintf("%d are not", len(left))
-	})
-	f.Processor = s.processorSince(before, len(keys))
+	s.allReleased(keys, from)
+	after := s.processorTimes()
 	s.catchUp()
 	profiled()
 	f.timed(s, from, keys)
 	f.counted(s, from, requests, pacer)
+	for _, name := range measured {
+		f.add((after[name]-before[name])*1000/f.bindings, "ms-"+name)
+	}
 	s.revive(from)
 	s.ends(from, "Recovered")
-	f.print()
 	if *benchedTo == "" {
 		return
 	}
-	raw, err := json.MarshalIndent(f, "", "  ")
+	lines, err := os.OpenFile(*benchedTo, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(*benchedTo, append(raw, '\n'), 0o600))
-	lines, err := os.OpenFile(strings.TrimSuffix(*benchedTo, ".json")+".txt", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	_, err = lines.WriteString(f.line())
+	_, err = fmt.Fprintf(lines, "BenchmarkFailover/bindings=%d 1 %s\n", len(keys), strings.Join(f.all, " "))
 	require.NoError(t, errors.Join(err, lines.Close()))
-}
-
-// line is a run as a Go benchmark prints it, for benchstat.
-func (f *figures) line() string {
-	line := fmt.Sprintf("BenchmarkFailover/bindings=%d 1", f.Bindings)
-	for _, x := range []struct {
-		value float64
-		unit  string
-	}{
-		{value: f.PatchesPerSecond, unit: "raw-patches/sec"},
-		{value: f.StartsPerSecond, unit: "raw-starts/sec"},
-		{value: f.FirstEvicted, unit: "first-evicted-sec"},
-		{value: f.LastEvicted, unit: "last-evicted-sec"},
-		{value: f.EvictedPerSecond, unit: "evicted/sec"},
-		{value: f.LongestPause, unit: "longest-pause-sec"},
-		{value: f.LastPlaced, unit: "last-placed-sec"},
-		{value: f.ReleasedP50, unit: "released-p50-sec"},
-		{value: f.LastReleased, unit: "last-released-sec"},
-		{value: f.EventsMigration, unit: "events-migration"},
-		{value: f.EventsFailover, unit: "events-failover"},
-		{value: f.EventsPacer, unit: "events-pacer"},
-		{value: f.RequestsWorker, unit: "requests-worker"},
-		{value: float64(f.Migrations), unit: "migrations"},
-		{value: float64(f.MegabytesWorker), unit: "MB-worker"},
-		{value: float64(f.MegabytesController), unit: "MB-controller"},
-	} {
-		line += fmt.Sprintf(" %.4g %s", x.value, x.unit)
-	}
-	for _, name := range measured {
-		line += fmt.Sprintf(" %.4g ms-%s", f.Processor[name], name)
-	}
-	return line + "\n"
 }
 
 // deployAtOnce is deployMany with many clients.
 func (s *scene) deployAtOnce(home, to string, n int) []string {
-	s.Helper()
 	keys, at := make([]string, n), s.api.Resource(resourceBindings).Namespace(s.namespace())
 	errs := make([]error, n)
 	var clients sync.WaitGroup
@@ -172,17 +115,13 @@ func (s *scene) deployAtOnce(home, to string, n int) []string {
 		require.NoError(s, err)
 	}
 	for _, key := range keys {
-		s.awaitQuietly("runs: "+key, func() (bool, string) {
-			b := s.find(key)
-			return b != nil && b.settled(), fmt.Sprintf("%+v", b)
-		})
+		s.runs(key)
 	}
 	return keys
 }
 
 // patchesPerSecond is how many merge patches of one binding the API server takes from one client.
 func (s *scene) patchesPerSecond(key string) float64 {
-	s.Helper()
 	const patches = 200
 	namespace, name, _ := strings.Cut(key, "/")
 	at, begun := s.api.Resource(resourceBindings).Namespace(namespace), time.Now()
@@ -196,7 +135,6 @@ func (s *scene) patchesPerSecond(key string) float64 {
 
 // startsPerSecond is how many workflows Temporal starts for one client.
 func (s *scene) startsPerSecond() float64 {
-	s.Helper()
 	const starts = 200
 	begun := time.Now()
 	for i := range starts {
@@ -211,30 +149,21 @@ func (s *scene) startsPerSecond() float64 {
 // profile takes a profile of the worker's processor time beside the figures; the function that it returns
 // waits for it.
 func (s *scene) profile(figures string) (taken func()) {
-	s.Helper()
 	if figures == "" {
 		return func() {}
 	}
 	const during = 20 // seconds
 	done := make(chan error, 1)
 	go func() {
-		done <- save(s.ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.profiles, during), strings.TrimSuffix(figures, ".json")+"-worker.pprof")
+		done <- save(s.ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.profiles, during), strings.TrimSuffix(figures, ".txt")+"-worker.pprof")
 	}()
 	return func() { require.NoError(s, <-done) }
 }
 
 // save writes what an address answers into a file.
 func save(ctx context.Context, url, file string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	content, err := io.ReadAll(response.Body)
-	return errors.Join(err, response.Body.Close(), os.WriteFile(file, content, 0o600))
+	_, content, err := fetch(ctx, http.DefaultClient, url)
+	return errors.Join(err, os.WriteFile(file, []byte(content), 0o600))
 }
 
 // timed reads the times off the versions that stood.
@@ -257,22 +186,26 @@ func (f *figures) timed(s *scene, from string, keys []string) {
 		slices.Sort(all)
 	}
 	last := len(keys) - 1
-	f.FirstEvicted, f.LastEvicted, f.LastPlaced = evicted[0], evicted[last], placed[last]
-	f.ReleasedP50, f.LastReleased = released[last/2], released[last]
-	f.EvictedPerSecond = float64(last) / max(evicted[last]-evicted[0], 1e-9)
+	f.add(evicted[0], "first-evicted-sec")
+	f.add(evicted[last], "last-evicted-sec")
+	f.add(float64(last)/max(evicted[last]-evicted[0], 1e-9), "evicted/sec")
 	each := make([]int, int(evicted[last])+1)
 	for _, at := range evicted {
 		each[int(at)]++
 	}
 	s.Logf("evicted in each second: %v", each)
+	longest := 0.0
 	for i := range last {
-		f.LongestPause = max(f.LongestPause, evicted[i+1]-evicted[i])
+		longest = max(longest, evicted[i+1]-evicted[i])
 	}
+	f.add(longest, "longest-pause-sec")
+	f.add(placed[last], "last-placed-sec")
+	f.add(released[last/2], "released-p50-sec")
+	f.add(released[last], "last-released-sec")
 }
 
 // moments are when a binding was first seen off a cluster, with targets, and without a task.
 func (s *scene) moments(versions []version, from string, since time.Time) (out, on, gone time.Time) {
-	s.Helper()
 	note := func(at *time.Time, is bool, seen time.Time) {
 		if is && at.IsZero() {
 			*at = seen
@@ -293,10 +226,7 @@ func (s *scene) moments(versions []version, from string, since time.Time) (out, 
 
 // noExecuteSince is when a cluster was first seen with a NoExecute taint.
 func (s *scene) noExecuteSince(name string) time.Time {
-	s.Helper()
-	versions, err := s.chronicle.of(clusters, "-/"+name)
-	require.NoError(s, err)
-	for _, v := range versions {
+	for _, v := range s.clusterVersions(name) {
 		if strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
 			return v.Seen
 		}
@@ -305,30 +235,34 @@ func (s *scene) noExecuteSince(name string) time.Time {
 	return time.Time{}
 }
 
-// counted is what it took, per migration.
+// counted is what it took.
 func (f *figures) counted(s *scene, from string, requests map[string][]time.Duration, pacer int64) {
-	n := float64(f.Bindings)
-	f.Requests, f.RequestTook = map[string]float64{}, map[string]float64{}
+	events, tasks, migrations := s.eventsOfMigrations(from)
+	f.add(float64(events)/float64(migrations), "events-migration")
+	s.Logf("%.1f workflow tasks for each migration", float64(tasks)/float64(migrations))
+	f.add(float64(s.events(failoverID(from)))/f.bindings, "events-failover")
+	f.add(float64(s.events(pacerID)-pacer)/f.bindings, "events-pacer")
+	worker := 0.0
 	for what, took := range s.requestTimes("lifeboat-worker") {
 		took = took[len(requests[what]):]
-		count := float64(len(took))
-		f.Requests[what] = math.Round(count/n*100) / 100
-		f.RequestsWorker += count / n
+		count, milliseconds := float64(len(took)), 0.0
 		for _, t := range took {
-			f.RequestTook[what] += t.Seconds() * 1000 / count
+			milliseconds += t.Seconds() * 1000 / count
+		}
+		worker += count / f.bindings
+		if count/f.bindings >= 0.1 {
+			say("bench: %10.4g %s, %.0f ms each", count/f.bindings, what, milliseconds)
 		}
 	}
-	f.EventsFailover = float64(s.events(failoverID(from))) / n
-	f.EventsPacer = float64(s.events(pacerID)-pacer) / n
-	events, tasks := s.eventsOfMigrations(from, &f.Migrations)
-	f.EventsMigration, f.TasksMigration = float64(events)/float64(f.Migrations), float64(tasks)/float64(f.Migrations)
+	f.add(worker, "requests-worker")
+	f.add(float64(migrations), "migrations")
 	now := s.cost()
-	f.MegabytesWorker, f.MegabytesController = now["worker"].megabytes, now["controller"].megabytes
+	f.add(float64(now["worker"].megabytes), "MB-worker")
+	f.add(float64(now["controller"].megabytes), "MB-controller")
 }
 
 // requestTimes are how long the requests took that the audit log has of one user, by verb and resource.
 func (s *scene) requestTimes(user string) map[string][]time.Duration {
-	s.Helper()
 	raw, err := os.ReadFile(s.lab.At.AuditLog)
 	require.NoError(s, err)
 	all := map[string][]time.Duration{}
@@ -350,7 +284,6 @@ func (s *scene) requestTimes(user string) map[string][]time.Duration {
 
 // events counts the events of every run of a workflow.
 func (s *scene) events(id string) int64 {
-	s.Helper()
 	total := int64(0)
 	for _, run := range s.runsOf("WorkflowId = '" + id + "'") {
 		total += run.events
@@ -365,7 +298,6 @@ type ran struct {
 
 // runsOf lists workflow runs, with the length of each one's history.
 func (s *scene) runsOf(query string) []ran {
-	s.Helper()
 	var out []ran
 	var next []byte
 	for {
@@ -389,34 +321,25 @@ func (s *scene) runsOf(query string) []ran {
 }
 
 // eventsOfMigrations counts the events and workflow tasks of a cluster's migrations, and the migrations.
-func (s *scene) eventsOfMigrations(from string, migrations *int) (events, tasks int64) {
-	s.Helper()
+func (s *scene) eventsOfMigrations(from string) (events, tasks int64, migrations int) {
 	all := s.runsOf("WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + from + "'")
-	*migrations = len(all)
 	for i, m := range all {
 		events += m.events
-		history := s.temporal.GetWorkflowHistory(s.ctx, m.id, m.run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for history.HasNext() {
-			e, err := history.Next()
-			require.NoError(s, err)
+		for _, e := range s.eventsOf(m.id, m.run) {
 			if e.EventType == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
 				tasks++
 			}
 			if i == len(all)/2 { // one as a sample
-				s.Logf("%3d %s %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), strings.TrimPrefix(e.EventType.String(), "EVENT_TYPE_"),
-					strings.TrimSpace(e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()+" "+
-						e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName()+" "+
-						e.GetSignalExternalWorkflowExecutionInitiatedEventAttributes().GetSignalName()))
+				s.Logf("%3d %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), kindOf(e))
 			}
 		}
 	}
-	return events, tasks
+	return events, tasks, len(all)
 }
 
 // processorTimes are the seconds that each process of this machine with a name of Lifeboat's has
 // used.
 func (s *scene) processorTimes() map[string]float64 {
-	s.Helper()
 	const ticks = 100 // a second, on Linux
 	all := map[string]float64{}
 	entries, err := os.ReadDir("/proc")
@@ -440,32 +363,3 @@ func (s *scene) processorTimes() map[string]float64 {
 
 // measured are the processes whose processor time a benchmark shows: Lifeboat's, then the lab's and its own.
 var measured = []string{"lifeboat-worker", "lifeboat", "temporal-dev", "kube-apiserver", "etcd", "lab", "e2e.test"}
-
-// processorSince is what they used since, in milliseconds for each of n migrations.
-func (s *scene) processorSince(before map[string]float64, n int) map[string]float64 {
-	s.Helper()
-	after, used := s.processorTimes(), map[string]float64{}
-	for _, name := range measured {
-		used[name] = math.Round((after[name]-before[name])*10000/float64(n)) / 10
-	}
-	return used
-}
-
-func (f *figures) print() {
-	say("bench: %d bindings, %d migrations; for one client this API server takes %.0f merge patches a second, and this Temporal starts %.0f workflows",
-		f.Bindings, f.Migrations, f.PatchesPerSecond, f.StartsPerSecond)
-	say("bench: evicted    first %.2f s, last %.1f s, %.1f a second, longest pause %.2f s", f.FirstEvicted, f.LastEvicted, f.EvictedPerSecond, f.LongestPause)
-	say("bench: placed     last %.1f s", f.LastPlaced)
-	say("bench: released   p50 %.1f s, last %.1f s", f.ReleasedP50, f.LastReleased)
-	for _, name := range measured {
-		say("bench: processor  %5.1f ms per migration: %s", f.Processor[name], name)
-	}
-	say("bench: events     migration %.1f in %.1f workflow tasks, failover %.1f, pacer %.1f; %.1f requests of the worker",
-		f.EventsMigration, f.TasksMigration, f.EventsFailover, f.EventsPacer, f.RequestsWorker)
-	for _, what := range slices.Sorted(maps.Keys(f.Requests)) {
-		if f.Requests[what] >= 0.1 {
-			say("bench: requests   %5.1f %s, %.0f ms each", f.Requests[what], what, f.RequestTook[what])
-		}
-	}
-	say("bench: memory     worker %d MB, controller %d MB", f.MegabytesWorker, f.MegabytesController)
-}

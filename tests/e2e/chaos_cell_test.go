@@ -107,8 +107,7 @@ var chaosStories = map[string]chaosTale{
 
 // migrated loses a cluster with two bindings, which move, and has it back.
 func migrated(s *scene) report {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	s.run(
 		deployment(s.namespace(), "cart", from, 2, oneOf(from, to)),
 		deployment(s.namespace(), "stock", from, 1, oneOf(from, to)),
@@ -128,9 +127,7 @@ func migrated(s *scene) report {
 // restored has a cluster back when one binding has been evicted and found nothing, and the
 // other was still tolerating.
 func restored(s *scene) report {
-	const cordoned = "example.com/cordoned"
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	s.run(
 		deployment(s.namespace(), "cart", from, 2, oneOf(from, to)),
 		deployment(s.namespace(), "stock", from, 1, tolerating(oneOf(from, to), 10*time.Minute)),
@@ -138,7 +135,7 @@ func restored(s *scene) report {
 	cart := s.namespace() + "/cart"
 	// The scheduler comes late, and what the pre-check saw is gone by then.
 	latency := func(d string) {
-		require.NoError(s, s.lab.control(s.ctx, "knobs", "", object{"schedulerLatency": d}))
+		s.control("knobs", "", object{"schedulerLatency": d})
 	}
 	late := "10s"
 	if s.victim == victimAPIServer || s.victim == victimEtcd {
@@ -199,10 +196,7 @@ func (w *world) play(t *testing.T, c cell, id string) (v vector, struck bool) {
 	}
 	strike.over()
 	for _, name := range s.all() {
-		s.await("closed: "+failoverID(name), func() (bool, string) {
-			running, err := s.temporal.running(s.ctx, failoverID(name))
-			return err == nil && !running, fmt.Sprint(err)
-		})
+		s.closed(name)
 	}
 	s.abreast()
 	s.catchUp()
@@ -241,12 +235,12 @@ func (k *strike) look() {
 	case victimWorker:
 		require.NoError(k, k.worker.kill())
 		k.worker = nil
-		k.letGo()
+		k.cut.letGo()
 		require.NoError(k, k.startWorker(k.ctx))
 	case victimController:
 		require.NoError(k, k.controller.kill())
 		k.controller = nil
-		k.letGo()
+		k.cut.letGo()
 		require.NoError(k, k.startController(k.ctx))
 	case victimFrozen:
 		require.NoError(k, k.worker.cmd.Process.Signal(syscall.SIGSTOP))
@@ -254,7 +248,7 @@ func (k *strike) look() {
 		require.NoError(k, k.startWorker(k.ctx))
 	default:
 		require.NoError(k, k.lab.control(k.ctx, "crash?"+"server="+k.cell.Victim, "", nil))
-		k.letGo()
+		k.cut.letGo()
 	}
 }
 
@@ -262,21 +256,9 @@ func (k *strike) look() {
 // story's last look, and then costs nobody anything. Who was frozen has also gone on.
 func (k *strike) struck() bool { return k.cut == nil || k.done && k.frozen == nil }
 
-// letGo lets what was cut go on; it may be asked twice.
-func (k *strike) letGo() {
-	if k.cut == nil {
-		return
-	}
-	select {
-	case <-k.cut.goOn:
-	default:
-		close(k.cut.goOn)
-	}
-}
-
 // end leaves nothing behind, also where the story never came to its end.
 func (k *strike) end() {
-	k.letGo()
+	k.cut.letGo()
 	if k.frozen != nil {
 		if err := k.frozen.kill(); err != nil {
 			k.Errorf("kill the frozen worker: %v", err)
@@ -289,7 +271,7 @@ func (k *strike) over() {
 	if k.frozen == nil {
 		return
 	}
-	k.letGo()
+	k.cut.letGo()
 	require.NoError(k, k.frozen.cmd.Process.Signal(syscall.SIGCONT))
 	// It is itself again when it has done what it was at, and stops in order.
 	require.NoError(k, k.frozen.stop())
@@ -298,7 +280,6 @@ func (k *strike) over() {
 
 // vector is how a story has ended.
 func (s *scene) vector(r report) vector {
-	s.Helper()
 	v := vector{
 		Ended: r.Ended, Outcomes: map[string]string{}, Targets: map[string]string{}, Copies: map[string]string{},
 		Evictions: map[string]int{}, Uncovered: map[string]string{},
@@ -339,7 +320,6 @@ func (s *scene) vector(r report) vector {
 
 // leftOn are the taints and annotations of Lifeboat's on a cluster.
 func (s *scene) leftOn(name string) []string {
-	s.Helper()
 	var left []string
 	c := s.cluster(name)
 	for _, t := range c.Spec.Taints {
@@ -358,7 +338,6 @@ func (s *scene) leftOn(name string) []string {
 
 // copies says how many Works a binding ever had on a cluster, and whether the last stands.
 func (s *scene) copies(k, on string) string {
-	s.Helper()
 	uids, stands := s.chronicle.uids(works, func(v version) bool {
 		a := v.Object.GetAnnotations()
 		return v.Object.GetNamespace() == "karmada-es-"+on &&
@@ -376,7 +355,6 @@ func (s *scene) copies(k, on string) string {
 // uncovered is the longest time in which a binding that once ran had neither a copy that
 // runs nor a hold, rounded to what two writes in a row take.
 func (s *scene) uncovered(k string) time.Duration {
-	s.Helper()
 	var longest time.Duration
 	var bare time.Time
 	ran := false

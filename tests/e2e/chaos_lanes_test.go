@@ -45,7 +45,6 @@ type lane struct {
 
 // openLanes starts labs side by side, the shared one among them, until the test ends.
 func openLanes(t *testing.T, n int) []*lane {
-	t.Helper()
 	require.Positive(t, n, "-lanes")
 	require.NoError(t, shared.overWires(t.Context()))
 	lanes := []*lane{{world: shared, number: 1}}
@@ -72,7 +71,6 @@ func openLanes(t *testing.T, n int) []*lane {
 
 // renew gives a lane a lab that nothing has happened to.
 func (l *lane) renew(t *testing.T) error {
-	t.Helper()
 	l.labs++
 	folder := filepath.Join(shared.folder, fmt.Sprintf("lane%d-%d", l.number, l.labs))
 	if err := os.Mkdir(folder, 0o750); err != nil {
@@ -121,7 +119,6 @@ func (m *matrix) each(do func(*lane)) {
 // points are the effects of a story: what most undisturbed runs have done, one on each
 // lane and at least two. All shards and runs of a commit have the same.
 func (m *matrix) points(name string) []string {
-	m.Helper()
 	file := filepath.Join(*chaosTo, name+".points")
 	if points, err := readLines(file); err == nil {
 		return points
@@ -152,7 +149,6 @@ func (m *matrix) points(name string) []string {
 
 // firstOf writes lines into a file, or returns those of whoever was first.
 func (m *matrix) firstOf(file string, lines []string) []string {
-	m.Helper()
 	mine := fmt.Sprintf("%s.%d", file, os.Getpid())
 	require.NoError(m, os.WriteFile(mine, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	if err := os.Link(mine, file); !errors.Is(err, fs.ErrExist) {
@@ -213,7 +209,6 @@ func (m *matrix) playOne(l *lane, c cell) error {
 }
 
 func (l *lane) playCell(t *testing.T, c cell) played {
-	t.Helper()
 	p := played{cell: c, Diff: "the story did not come to its end"}
 	begun := time.Now()
 	t.Run(c.String(), func(t *testing.T) {
@@ -239,7 +234,6 @@ func (m *matrix) of(c cell) *played {
 
 // whole wants a result of each of the cells, and hardly any whose run did not come by its point.
 func (m *matrix) whole(cells []cell) {
-	m.Helper()
 	var missed []string
 	for _, c := range cells {
 		p := m.of(c)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -86,7 +87,6 @@ func TestCrashMatrix(t *testing.T) {
 
 // wired runs the product over wires until the test ends.
 func (w *world) wired(t *testing.T) {
-	t.Helper()
 	require.NoError(t, w.overWires(t.Context()))
 	t.Cleanup(func() { require.NoError(t, w.offWires()) })
 }
@@ -117,7 +117,6 @@ func (w *world) offWires() error {
 // playOn plays a cell on clusters of its own; it returns what came of it, the points that the
 // run came by, and whether the victim was struck.
 func (w *world) playOn(t *testing.T, c cell) (got vector, points []string, struck bool) {
-	t.Helper()
 	w.cells++
 	id := fmt.Sprintf("x%dx", w.cells)
 	for i := range 2 {
@@ -158,7 +157,6 @@ func victimsAt(point string) []string {
 
 // mine are the cells that this shard plays and the flags ask for.
 func mine(t *testing.T, cells []cell) []cell {
-	t.Helper()
 	var i, n uint32
 	_, err := fmt.Sscanf(*chaosShard, "%d/%d", &i, &n)
 	require.NoError(t, err, "-shard is i/n")
@@ -171,7 +169,6 @@ func mine(t *testing.T, cells []cell) []cell {
 
 // readPlayed are the results that all shards have left in a folder.
 func readPlayed(t *testing.T, folder string) []played {
-	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o750))
 	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
 	require.NoError(t, err)
@@ -198,4 +195,80 @@ func keep(file string, p played) error {
 		return err
 	}
 	return errors.Join(json.NewEncoder(out).Encode(p), out.Close())
+}
+
+// wires are the four: of worker and controller, to the API server and to Temporal.
+type wires struct {
+	api, temporal map[string]*wire
+	kubeconfigs   map[string]string
+}
+
+// users are the processes of the product that have wires.
+var users = []string{"worker", "controller"}
+
+func openWires(at place, folder string) (*wires, error) {
+	w := &wires{api: map[string]*wire{}, temporal: map[string]*wire{}, kubeconfigs: map[string]string{}}
+	var errs []error
+	for _, who := range users {
+		w.kubeconfigs[who] = filepath.Join(folder, "wired-"+who+".kubeconfig")
+		var err error
+		w.api[who], err = toAPI(who, at.Kubeconfigs[who], w.kubeconfigs[who])
+		errs = append(errs, err)
+		w.temporal[who] = toTemporal(who, at.TemporalAddress)
+	}
+	return w, errors.Join(errs...)
+}
+
+func (w *wires) all() []*wire {
+	return []*wire{w.api["worker"], w.temporal["worker"], w.api["controller"], w.temporal["controller"]}
+}
+
+// begin records a cell on every wire, and cuts the one to which the point belongs.
+func (w *wires) begin(cell string, at *cut) {
+	for _, each := range w.all() {
+		each.begin(cell, at)
+	}
+}
+
+// points are all that were recorded, sorted.
+func (w *wires) points() []string {
+	var all []string
+	for _, each := range w.all() {
+		all = append(all, each.recorded()...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (w *wires) close() {
+	for _, each := range w.all() {
+		if each != nil {
+			each.close()
+		}
+	}
+}
+
+// karmadaWrite tells a point that is a write of an object of Karmada's.
+func karmadaWrite(point string) bool {
+	return strings.HasPrefix(point, "worker PATCH clusters ") || strings.Contains(point, "PATCH resourcebindings ")
+}
+
+// sample are the cells of the crash matrix that every run of the stories plays.
+var sample = []cell{
+	{Story: "migration", Victim: victimWorker, Point: "worker PATCH resourcebindings cell cart #1", After: true},
+	{Story: "migration", Victim: victimController, Point: "controller SignalWithStartWorkflowExecution cluster-failover/cell1 cluster-observed #1"},
+}
+
+// crashSample loses the worker after its first eviction, and in another failover the controller
+// before it tells anybody.
+//
+// It guards invariant 8 as the whole matrix does (`make chaos`), on fixed points.
+func crashSample(s *scene) {
+	s.wired(s.T)
+	for _, c := range sample {
+		require.NoError(s, s.inMode(s.ctx, "enforce"))
+		got, _, struck := s.playOn(s.T, c)
+		require.True(s, struck, "the run comes by the point, and costs the victim: %s", c)
+		require.Empty(s, cmp.Diff(chaosStories[c.Story].want, got), "%s", c)
+	}
 }

@@ -11,7 +11,6 @@ import (
 
 // told is what a verb answers an operator in JSON.
 func told[T any](s *scene, verb string, args ...string) (T, error) {
-	s.Helper()
 	var answer T
 	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], append(args, "-o", "json")...)
 	cmd.Stdout = nil
@@ -39,7 +38,6 @@ type planned struct {
 
 // plan asks what would happen if a healthy cluster failed.
 func (s *scene) plan(cluster string) planned {
-	s.Helper()
 	p, err := told[planned](s, "plan", cluster)
 	require.NoError(s, err)
 	require.NotEmpty(s, p.Bindings, "nothing was planned for %s", cluster)
@@ -49,7 +47,6 @@ func (s *scene) plan(cluster string) planned {
 // planHeld: every binding that moved was planned to, was due as long after the failure
 // as planned, and went where the plan said that it could.
 func (s *scene) planHeld(p planned, from string, moved map[string]string) {
-	s.Helper()
 	require.Len(s, p.Bindings, len(moved))
 	stands := s.cluster(from).taint(failedTaint, "NoExecute").TimeAdded.Time
 	for _, b := range p.Bindings {
@@ -65,7 +62,6 @@ func (s *scene) planHeld(p planned, from string, moved map[string]string) {
 
 // explainedMigrated: whoever asks about a workload is told how its move off a cluster ended.
 func (s *scene) explainedMigrated(workload, from string) {
-	s.Helper()
 	x, err := told[struct {
 		Clusters []struct {
 			Cluster  string `json:"cluster"`
@@ -87,7 +83,6 @@ func (s *scene) explainedMigrated(workload, from string) {
 
 // recounted: the history has the failover of a cluster that is over, once Temporal lists it.
 func (s *scene) recounted(cluster string, migrated int) {
-	s.Helper()
 	s.await("the history of "+cluster, func() (bool, string) {
 		failovers, err := told[[]report](s, "history", cluster)
 		require.NoError(s, err)

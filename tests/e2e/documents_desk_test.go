@@ -32,7 +32,6 @@ import (
 
 // run types one command of a document and holds how it ends against the table.
 func (d *desk) run(step documents.Step) {
-	d.Helper()
 	says := regexp.MustCompile("(?m)" + step.Says)
 	var out string
 	var code int
@@ -53,7 +52,6 @@ func (d *desk) run(step documents.Step) {
 
 // answer is what a command says, and its exit code.
 func (d *desk) answer(step documents.Step, until *regexp.Regexp) (string, int) {
-	d.Helper()
 	line := d.real(step.Run)
 	switch program, rest, _ := strings.Cut(line, " "); {
 	case program == "export":
@@ -75,17 +73,16 @@ func (d *desk) answer(step documents.Step, until *regexp.Regexp) (string, int) {
 		cmd.Env = append(slices.Clone(cmd.Env), "KUBECONFIG=setup.kubeconfig")
 	}
 	out, err := cmd.CombinedOutput()
-	return string(out), d.exit(err)
+	return string(out), exitCode(d, err)
 }
 
-// exit is the code of a program that has ended.
-func (d *desk) exit(err error) int {
-	d.Helper()
+// exitCode is the code of a program that has ended.
+func exitCode(t require.TestingT, err error) int {
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
 		return ended.ExitCode()
 	}
-	require.NoError(d, err)
+	require.NoError(t, err)
 	return 0
 }
 
@@ -98,7 +95,6 @@ func (d *desk) shell(line string) *exec.Cmd {
 // served starts what ends only when it is told to, and tells it so once it says what it
 // should, or is ready.
 func (d *desk) served(line string, step documents.Step, until *regexp.Regexp) (string, int) {
-	d.Helper()
 	address, err := freeAddress(d.ctx)
 	require.NoError(d, err)
 	line = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(line, address)
@@ -124,7 +120,7 @@ func (d *desk) served(line string, step documents.Step, until *regexp.Regexp) (s
 		return ask(d.ctx, http.DefaultClient, "http://"+address+"/readyz") == "", out.String()
 	})
 	require.NoError(d, ignore(cmd.Process.Signal(syscall.SIGINT), os.ErrProcessDone))
-	return out.String(), d.exit(<-ended)
+	return out.String(), exitCode(d, <-ended)
 }
 
 func ignore(err, what error) error {
@@ -173,7 +169,6 @@ func (d *desk) documented(text string) string {
 
 // temporalCLI asks the server what the temporal CLI would: that is not there.
 func (d *desk) temporalCLI(rest string) (string, int) {
-	d.Helper()
 	flag := func(name string) string {
 		found := regexp.MustCompile(`--` + name + ` (?:"([^"]*)"|'([^']*)'|(\S+))`).FindStringSubmatch(rest)
 		require.NotNil(d, found, "%s wants --%s", rest, name)
@@ -208,7 +203,6 @@ func (d *desk) temporalCLI(rest string) (string, int) {
 // kubectlGet asks the API server what kubectl would: that is not everywhere. The resource
 // is found by what the server says that it serves.
 func (d *desk) kubectlGet(rest string) (string, int) {
-	d.Helper()
 	rest, only, _ := strings.Cut(rest, " | grep ")
 	words := strings.Fields(rest)
 	resource, err := d.mapper().ResourceFor(schema.GroupVersionResource{Resource: words[0]})
@@ -237,7 +231,6 @@ func (d *desk) kubectlGet(rest string) (string, int) {
 
 // kubectlAnnotate sets an annotation as kubectl does.
 func (d *desk) kubectlAnnotate(words []string) (string, int) {
-	d.Helper()
 	require.Len(d, words, 5, "kubectl annotate <resource> <name> -n <namespace> <key>=<value>")
 	resource, err := d.mapper().ResourceFor(schema.GroupVersionResource{Resource: words[0]})
 	require.NoError(d, err)
@@ -253,7 +246,6 @@ func (d *desk) kubectlAnnotate(words []string) (string, int) {
 
 // mapper knows the resources by what the API server says that it serves.
 func (d *desk) mapper() meta.RESTMapper {
-	d.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", d.lab.At.Kubeconfig)
 	require.NoError(d, err)
 	client, err := discovery.NewDiscoveryClientForConfig(config)

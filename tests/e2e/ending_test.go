@@ -11,17 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func marshal(change object) ([]byte, error) { return json.Marshal(change) }
-
 // nothingLeft is how every story ends (invariants 5 and 6, and of 9 what is Lifeboat's):
 // no workflow of it runs, no taint, annotation or hold task of Lifeboat's stands.
 func (s *scene) nothingLeft() {
-	s.Helper()
 	for _, name := range s.all() {
-		s.await("closed: "+failoverID(name), func() (bool, string) {
-			running, err := s.temporal.running(s.ctx, failoverID(name))
-			return err == nil && !running, fmt.Sprint(err)
-		})
+		s.closed(name)
 	}
 	s.abreast()
 	for _, u := range s.bindings {
@@ -38,15 +32,22 @@ func (s *scene) nothingLeft() {
 		s.neverWrong(keyOf(u))
 	}
 	for _, name := range s.all() {
-		s.nothingLeftOn(name)
+		require.Empty(s, s.leftOn(name), "left on %s", name)
 	}
 	s.toldOnce()
+}
+
+// closed waits until no failover of a cluster runs.
+func (s *scene) closed(name string) {
+	s.await("closed: "+failoverID(name), func() (bool, string) {
+		running, err := s.temporal.running(s.ctx, failoverID(name))
+		return err == nil && !running, fmt.Sprint(err)
+	})
 }
 
 // toldOnce looks at the Events on what is the story's: nothing is said by two of them,
 // whoever tried again, and what was done names the workflow that did it.
 func (s *scene) toldOnce() {
-	s.Helper()
 	seen := map[string]bool{}
 	for _, namespace := range []string{s.namespace(), "default"} {
 		list, err := s.api.Resource(events).Namespace(namespace).List(s.ctx, metav1.ListOptions{})
@@ -79,19 +80,7 @@ type announced struct {
 	Message string `json:"message"`
 }
 
-func (s *scene) nothingLeftOn(name string) {
-	s.Helper()
-	c := s.cluster(name)
-	for _, t := range c.Spec.Taints {
-		require.False(s, strings.HasPrefix(t.Key, prefix), "the taint %s:%s is left on %s", t.Key, t.Effect, name)
-	}
-	for annotation, value := range c.Annotations {
-		require.False(s, strings.HasPrefix(annotation, prefix), "the annotation %s=%s is left on %s", annotation, value, name)
-	}
-}
-
 func (s *scene) nothingLeftIn(key string) {
-	s.Helper()
 	b := s.find(key)
 	require.NotNil(s, b)
 	for _, t := range b.Spec.Tasks {
@@ -104,7 +93,6 @@ func (s *scene) nothingLeftIn(key string) {
 // stood there with neither target nor hold, once it ran, but for one that the story itself
 // left so. Invariant 5: it never had two tasks of one producer for one cluster.
 func (s *scene) neverWrong(key string) {
-	s.Helper()
 	placed := false
 	for _, v := range s.versions(key) {
 		b := s.binding(v)

@@ -41,22 +41,29 @@ type write struct {
 
 // evicts tells a write that takes a cluster out of a binding and holds its copy.
 func (w write) evicts(key, cluster string) bool {
-	return w.of(key) && w.body.Spec.Tasks != nil && w.body.Spec.Clusters != nil &&
-		slices.ContainsFunc(*w.body.Spec.Tasks, func(t task) bool { return t.FromCluster == cluster }) &&
-		!slices.ContainsFunc(*w.body.Spec.Clusters, func(t target) bool { return t.Name == cluster })
+	return w.of(key) && w.holds(cluster) && w.body.Spec.Clusters != nil && !w.targets(cluster)
+}
+
+// holds: its tasks hold a cluster's copy.
+func (w write) holds(cluster string) bool {
+	tasks := w.body.Spec.Tasks
+	return tasks != nil && slices.ContainsFunc(*tasks, func(t task) bool { return t.FromCluster == cluster })
+}
+
+// targets: its targets have a cluster among them.
+func (w write) targets(cluster string) bool {
+	targets := w.body.Spec.Clusters
+	return targets != nil && slices.ContainsFunc(*targets, func(t target) bool { return t.Name == cluster })
 }
 
 // releases tells a write that drops the hold of a cluster and puts nothing back.
 func (w write) releases(key, cluster string) bool {
-	held := w.body.Spec.Tasks != nil && slices.ContainsFunc(*w.body.Spec.Tasks, func(t task) bool { return t.FromCluster == cluster })
-	return w.of(key) && !held && w.body.Spec.Tasks != nil && w.body.Spec.Clusters == nil
+	return w.of(key) && w.body.Spec.Tasks != nil && !w.holds(cluster) && w.body.Spec.Clusters == nil
 }
 
 // restores tells a write that puts a cluster back into a binding and drops the hold.
 func (w write) restores(key, cluster string) bool {
-	held := w.body.Spec.Tasks != nil && slices.ContainsFunc(*w.body.Spec.Tasks, func(t task) bool { return t.FromCluster == cluster })
-	return w.of(key) && !held && w.body.Spec.Clusters != nil &&
-		slices.ContainsFunc(*w.body.Spec.Clusters, func(t target) bool { return t.Name == cluster })
+	return w.of(key) && !w.holds(cluster) && w.targets(cluster)
 }
 
 func (w write) of(key string) bool {
@@ -70,26 +77,43 @@ func (w write) of(key string) bool {
 // stop is a place at which one request waits until it is let go.
 type stop struct {
 	match  func(write) bool
-	answer bool          // stop the answer, not the request
-	here   chan struct{} // closed when the request has arrived
-	goOn   chan struct{} // closed by the story
-	once   sync.Once
+	answer bool // stop the answer, not the request
+	halt
 }
 
-// letGo lets the request, or its answer, pass.
-func (s *stop) letGo() { s.once.Do(func() { close(s.goOn) }) }
+// halt is where something waits until it may go on.
+type halt struct {
+	here chan struct{} // closed when it has arrived
+	goOn chan struct{} // closed when it may go on
+	once sync.Once
+}
 
-func (s *stop) wait(ctx context.Context) {
-	close(s.here)
+func newHalt() halt { return halt{here: make(chan struct{}), goOn: make(chan struct{})} }
+
+// letGo lets what waits go on; it may be called twice.
+func (h *halt) letGo() { h.once.Do(func() { close(h.goOn) }) }
+
+func (h *halt) reached() bool {
 	select {
-	case <-s.goOn:
+	case <-h.here:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait holds what came here until it may go on, or its context ends.
+func (h *halt) wait(ctx context.Context) {
+	close(h.here)
+	select {
+	case <-h.goOn:
 	case <-ctx.Done():
 	}
 }
 
 // stopAt stops the next matching request, once.
 func (g *gate) stopAt(answer bool, match func(write) bool) *stop {
-	s := &stop{match: match, answer: answer, here: make(chan struct{}), goOn: make(chan struct{})}
+	s := &stop{match: match, answer: answer, halt: newHalt()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.stops = append(g.stops, s)

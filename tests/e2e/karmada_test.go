@@ -254,18 +254,13 @@ func groups(primary, backup string) object {
 }
 
 // tolerating bears a failure for so long.
-func tolerating(placement object, d time.Duration) object {
-	placement["clusterTolerations"] = []any{object{
-		"key": failedTaint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(d / time.Second),
-	}}
-	return placement
-}
+func tolerating(placement object, d time.Duration) object { return bearing(placement, failedTaint, d) }
 
 // deployment is the binding of a Deployment that runs at home already: Karmada's
 // scheduler leaves what serves where it is.
 func deployment(namespace, name, home string, replicas int64, placement object) *unstructured.Unstructured {
 	u := bindingOf("apps/v1", "Deployment", namespace, name, placement)
-	spec := u.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a line above
+	spec := specOf(u)
 	spec["replicas"] = replicas
 	spec["replicaRequirements"] = object{"resourceRequest": object{"cpu": "100m"}}
 	if home != "" {
@@ -276,15 +271,20 @@ func deployment(namespace, name, home string, replicas int64, placement object) 
 
 // stateful has a Deployment's binding be that of a StatefulSet.
 func stateful(u *unstructured.Unstructured) *unstructured.Unstructured {
-	u.Object["spec"].(object)["resource"].(object)["kind"] = "StatefulSet" //nolint:errcheck,forcetypeassert // made by bindingOf
+	specOf(u)["resource"].(object)["kind"] = "StatefulSet" //nolint:errcheck,forcetypeassert // made by bindingOf
 	return u
 }
 
 // clusterRole is the ClusterResourceBinding of a ClusterRole that is at home already.
 func clusterRole(name, home string, placement object) *unstructured.Unstructured {
 	u := bindingOf("rbac.authorization.k8s.io/v1", "ClusterRole", "", name, placement)
-	u.Object["spec"].(object)["clusters"] = []any{object{"name": home}} //nolint:errcheck,forcetypeassert // made a line above
+	specOf(u)["clusters"] = []any{object{"name": home}}
 	return u
+}
+
+// specOf is the spec of an object that a story has made.
+func specOf(u *unstructured.Unstructured) object {
+	return u.Object["spec"].(object) //nolint:errcheck,forcetypeassert // every object of a story has one
 }
 
 func bindingOf(apiVersion, kind, namespace, name string, placement object) *unstructured.Unstructured {

@@ -25,7 +25,6 @@ var loadStory = story{name: "load", short: "load", size: 4, alone: true}
 
 // loadedStory returns what load is about, on a stage of its own.
 func loadedStory(t *testing.T) *scene {
-	t.Helper()
 	if !*loaded {
 		t.Skip("make load plays it")
 	}
@@ -72,7 +71,6 @@ func TestLoadOnTheAPIServer(t *testing.T) {
 
 // deployMany is deploy for many bindings at once.
 func (s *scene) deployMany(name, home, to string, n int) []string {
-	s.Helper()
 	keys := make([]string, n)
 	for i := range n {
 		u := deployment(s.namespace(), fmt.Sprintf("%s-%d", name, i), home, 1, oneOf(home, to))
@@ -80,10 +78,7 @@ func (s *scene) deployMany(name, home, to string, n int) []string {
 		keys[i] = keyOf(u)
 	}
 	for _, key := range keys {
-		s.awaitQuietly("runs: "+key, func() (bool, string) {
-			b := s.find(key)
-			return b != nil && b.settled(), fmt.Sprintf("%+v", b)
-		})
+		s.runs(key)
 	}
 	return keys
 }
@@ -91,7 +86,6 @@ func (s *scene) deployMany(name, home, to string, n int) []string {
 // failOver fails a cluster, lets it come back when all have moved, and returns how long after
 // it was seen not to be Ready each was evicted.
 func (s *scene) failOver(from string, keys []string) []time.Duration {
-	s.Helper()
 	s.kill(from)
 	failed := s.notReadySince(from)
 	want := map[string]string{}
@@ -105,8 +99,7 @@ func (s *scene) failOver(from string, keys []string) []time.Duration {
 		took = append(took, when.Sub(failed))
 	}
 	require.Len(s, took, len(keys))
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), want)
+	s.recovers(from, want)
 	for _, key := range keys {
 		s.evicted(key, from)
 	}
@@ -115,15 +108,10 @@ func (s *scene) failOver(from string, keys []string) []time.Duration {
 
 // notReadySince is when a cluster was first seen not to be Ready, as it is now.
 func (s *scene) notReadySince(name string) time.Time {
-	s.Helper()
-	versions, err := s.chronicle.of(clusters, "-/"+name)
-	require.NoError(s, err)
 	since := time.Time{}
-	for _, v := range versions {
-		c, err := decode[cluster](v.Object)
-		require.NoError(s, err)
+	for _, v := range s.clusterVersions(name) {
 		switch {
-		case c.ready():
+		case s.clusterIn(v).ready():
 			since = time.Time{}
 		case since.IsZero():
 			since = v.Seen
@@ -144,7 +132,6 @@ type noise struct {
 // makeNoise puts bindings on a cluster that have opted out, so that its failover hears of them
 // and leaves them, and changes each of them again and again.
 func (s *scene) makeNoise(home, to string, bindings, writers int) *noise {
-	s.Helper()
 	at := s.api.Resource(resourceBindings).Namespace(s.namespace())
 	names := make([]string, bindings)
 	for i := range names {
@@ -201,7 +188,6 @@ func (c costs) String() string {
 
 // cost asks worker and controller what they take.
 func (s *scene) cost() costs {
-	s.Helper()
 	all := costs{}
 	for who, p := range s.programs() {
 		all[who] = cost{int(s.metric(p, "go_goroutines")), int(s.metric(p, "process_resident_memory_bytes")) >> 20}
@@ -247,8 +233,7 @@ func TestSignalsBeyondTheCap(t *testing.T) {
 	s.await("the controller tells it again", func() (bool, string) {
 		return strings.Contains(tail(s.logFile("controller"), 1000), "delivered after failures"), ""
 	})
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 	s.evicted(app, from)
 	s.nothingLeft()
 	say("load: %d signals to one run within %s, then refused; it continued as new and ended well", sent, took.Round(time.Second))
@@ -256,7 +241,6 @@ func TestSignalsBeyondTheCap(t *testing.T) {
 
 // flood signals a workflow until it is refused, and tells how many came through.
 func (s *scene) flood(id string) (sent int64, refused error) {
-	s.Helper()
 	const senders, bound = 16, 20_000
 	var count atomic.Int64
 	errs := make(chan error, senders)

@@ -125,7 +125,7 @@ func (o outageOf) play(t *testing.T) {
 	if point := strokes[o.when]; point != "" {
 		blackout.stroke = newCut(point, true)
 		blackout.stroke.late = true
-		defer blackout.letGo()
+		defer blackout.stroke.letGo()
 	}
 	chaosStories["outage"] = chaosTale{tell: func(s *scene) report {
 		blackout.scene = s
@@ -164,7 +164,7 @@ func (b *blackout) look() {
 	switch {
 	case b.begun.IsZero() && b.ran && b.reached():
 		b.begin()
-		b.letGo()
+		b.stroke.letGo()
 	case !b.begun.IsZero() && !b.ended && time.Since(b.begun) > b.long():
 		b.end()
 	}
@@ -175,18 +175,6 @@ func (b *blackout) reached() bool {
 		return b.stroke.reached()
 	}
 	return stages[b.when](b.scene, b.c(1))
-}
-
-// letGo lets the write's answer pass; it may be asked twice.
-func (b *blackout) letGo() {
-	if b.stroke == nil {
-		return
-	}
-	select {
-	case <-b.stroke.goOn:
-	default:
-		close(b.stroke.goOn)
-	}
 }
 
 func (b *blackout) running() bool {

@@ -56,7 +56,6 @@ func bystanders() []member {
 
 // joinMembers has the story's clusters join, until the story ends, where the lab did not begin with them.
 func (s *scene) joinMembers() {
-	s.Helper()
 	if *karmadaAt == "" && !s.story.alone || s.story.own {
 		return
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"slices"
@@ -85,22 +86,25 @@ func (s *scene) namespace() string {
 }
 
 // begin makes the namespace and registers the checks that every story ends with.
-func (s *scene) begin() {
-	_, err := s.api.Resource(namespaces).Create(s.ctx, &unstructured.Unstructured{Object: object{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": s.namespace()},
-	}}, metav1.CreateOptions{})
-	require.NoError(s, err)
+func (s *scene) begin() { s.createNamespace(s.namespace()) }
+
+func (s *scene) createNamespace(name string) {
+	s.exists(namespaces, "", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name}})
 }
 
 // rule makes the story's rule: its clusters fail while they are not Ready.
 func (s *scene) rule(add, remove time.Duration) {
-	s.Helper()
 	s.create(taintRule(s.story.short, "Ready", add, remove, s.all()...))
+}
+
+// ruledPair makes the story's rule with windows of a second, and names the story's first two clusters.
+func (s *scene) ruledPair() (from, to string) {
+	s.rule(time.Second, time.Second)
+	return s.c(1), s.c(2)
 }
 
 // create puts a rule into the API server, until the story ends.
 func (s *scene) create(rule *unstructured.Unstructured) {
-	s.Helper()
 	_, err := s.api.Resource(rules).Create(s.ctx, rule, metav1.CreateOptions{})
 	require.NoError(s, err)
 	s.Cleanup(func() {
@@ -112,19 +116,22 @@ func (s *scene) create(rule *unstructured.Unstructured) {
 
 // run puts bindings into the API server and waits until their workloads run.
 func (s *scene) run(bindings ...*unstructured.Unstructured) {
-	s.Helper()
 	s.put(bindings...)
 	for _, u := range bindings {
-		s.await("runs: "+keyOf(u), func() (bool, string) {
-			b := s.find(keyOf(u))
-			return b != nil && b.settled(), fmt.Sprintf("%+v", b)
-		})
+		s.runs(keyOf(u))
 	}
+}
+
+// runs waits until a binding's workload runs in full.
+func (s *scene) runs(key string) {
+	s.awaitQuietly("runs: "+key, func() (bool, string) {
+		b := s.find(key)
+		return b != nil && b.settled(), fmt.Sprintf("%+v", b)
+	})
 }
 
 // put puts bindings into the API server.
 func (s *scene) put(bindings ...*unstructured.Unstructured) {
-	s.Helper()
 	for _, b := range bindings {
 		s.bindings = append(s.bindings, b)
 		_, err := s.api.Resource(resourceOf(b)).Namespace(b.GetNamespace()).Create(s.ctx, b, metav1.CreateOptions{})
@@ -134,26 +141,18 @@ func (s *scene) put(bindings ...*unstructured.Unstructured) {
 
 // deploy is run for a Deployment of one or more replicas at home.
 func (s *scene) deploy(name, home string, replicas int64, placement object, faults ...string) string {
-	s.Helper()
 	u := deployment(s.namespace(), name, home, replicas, placement)
-	annotations := map[string]string{}
 	for _, fault := range faults {
 		annotation, value, _ := strings.Cut(fault, "=")
-		annotations[annotation] = value
+		annotate(u, annotation, value)
 	}
-	u.SetAnnotations(annotations)
 	s.run(u)
 	return keyOf(u)
 }
 
 // annotate changes an annotation of a binding; an empty value removes it.
 func (s *scene) annotate(key, annotation, value string) {
-	s.Helper()
-	set := any(value)
-	if value == "" {
-		set = nil
-	}
-	s.patch(s.named(key), object{"metadata": object{"annotations": object{annotation: set}}})
+	s.patch(s.named(key), annotated(annotation, value))
 }
 
 func (s *scene) named(key string) *unstructured.Unstructured {
@@ -163,8 +162,7 @@ func (s *scene) named(key string) *unstructured.Unstructured {
 }
 
 func (s *scene) patch(u *unstructured.Unstructured, change object) {
-	s.Helper()
-	raw, err := marshal(change)
+	raw, err := json.Marshal(change)
 	require.NoError(s, err)
 	// The API server itself tries again a few times, which is not enough while controllers are busy with the object.
 	require.NoError(s, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -175,7 +173,6 @@ func (s *scene) patch(u *unstructured.Unstructured, change object) {
 
 // versions are all states of a binding so far.
 func (s *scene) versions(key string) []version {
-	s.Helper()
 	resource := resourceBindings
 	if strings.HasPrefix(key, "-/") {
 		resource = clusterResourceBindings
@@ -187,7 +184,6 @@ func (s *scene) versions(key string) []version {
 
 // find is a binding as it stands, nil when there is none.
 func (s *scene) find(key string) *binding {
-	s.Helper()
 	versions := s.versions(key)
 	if len(versions) == 0 {
 		return nil
@@ -196,25 +192,32 @@ func (s *scene) find(key string) *binding {
 }
 
 func (s *scene) binding(v version) *binding {
-	s.Helper()
 	b, err := decode[binding](v.Object)
 	require.NoError(s, err)
 	return b
 }
 
-func (s *scene) cluster(name string) *cluster {
-	s.Helper()
+// clusterVersions are all states of a cluster so far.
+func (s *scene) clusterVersions(name string) []version {
 	versions, err := s.chronicle.of(clusters, "-/"+name)
 	require.NoError(s, err)
 	require.NotEmpty(s, versions, "there is no cluster %s", name)
-	c, err := decode[cluster](versions[len(versions)-1].Object)
+	return versions
+}
+
+func (s *scene) cluster(name string) *cluster {
+	versions := s.clusterVersions(name)
+	return s.clusterIn(versions[len(versions)-1])
+}
+
+func (s *scene) clusterIn(v version) *cluster {
+	c, err := decode[cluster](v.Object)
 	require.NoError(s, err)
 	return c
 }
 
 // work is the Work of a binding on a cluster, nil when there is none.
 func (s *scene) work(key, on string) *work {
-	s.Helper()
 	all, err := s.chronicle.latest(works)
 	require.NoError(s, err)
 	namespace, name, _ := strings.Cut(key, "/")
@@ -233,27 +236,28 @@ func (s *scene) work(key, on string) *work {
 
 // purged: the old Work of a binding has gone.
 func (s *scene) purged(key, on string) {
-	s.Helper()
 	s.awaitQuietly("the old Work of "+key+" is gone", func() (bool, string) { return s.work(key, on) == nil, "" })
 }
 
 // kill stops a member and waits until Karmada has noticed.
-func (s *scene) kill(name string) {
-	s.Helper()
-	require.NoError(s, s.lab.control(s.ctx, "kill", name, nil))
-	s.await("not Ready: "+name, func() (bool, string) { return !s.cluster(name).ready(), "" })
-}
+func (s *scene) kill(name string) { s.member("kill", name, false) }
 
 // revive lets a member answer again and waits until Karmada has noticed.
-func (s *scene) revive(name string) {
-	s.Helper()
-	require.NoError(s, s.lab.control(s.ctx, "revive", name, nil))
-	s.await("Ready again: "+name, func() (bool, string) { return s.cluster(name).ready(), "" })
+func (s *scene) revive(name string) { s.member("revive", name, true) }
+
+// member does something to a member and waits until its cluster is Ready, or is not.
+func (s *scene) member(verb, name string, ready bool) {
+	s.control(verb, name, nil)
+	s.await(fmt.Sprintf("Ready is %t: %s", ready, name), func() (bool, string) { return s.cluster(name).ready() == ready, "" })
+}
+
+// control changes the lab.
+func (s *scene) control(verb, name string, body any) {
+	require.NoError(s, s.lab.control(s.ctx, verb, name, body))
 }
 
 // failover waits until the failover of a cluster is in a state.
 func (s *scene) awaitFailover(cluster, what string, is func(*clusterFailover) bool) *clusterFailover {
-	s.Helper()
 	s.asked[cluster] = true
 	var found *clusterFailover
 	s.await(cluster+": "+what, func() (bool, string) {
@@ -271,7 +275,6 @@ func (s *scene) awaitFailover(cluster, what string, is func(*clusterFailover) bo
 // abreast waits until the chronicle has everything of the story as it stands now: a
 // watch lags a moment behind what a workflow knows.
 func (s *scene) abreast() {
-	s.Helper()
 	type place struct {
 		resource        schema.GroupVersionResource
 		namespace, only string
@@ -300,7 +303,6 @@ func (s *scene) abreast() {
 
 // sees waits until the chronicle has seen this version of an object, or a later one.
 func (s *scene) sees(resource schema.GroupVersionResource, u *unstructured.Unstructured) {
-	s.Helper()
 	revision, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64)
 	require.NoError(s, err)
 	s.awaitQuietly("the chronicle has "+resource.Resource+" "+keyOf(u), func() (bool, string) {
@@ -312,13 +314,11 @@ func (s *scene) sees(resource schema.GroupVersionResource, u *unstructured.Unstr
 
 // phase waits until the failover of a cluster is in a phase.
 func (s *scene) phase(cluster, phase string) *clusterFailover {
-	s.Helper()
 	return s.awaitFailover(cluster, phase, func(e *clusterFailover) bool { return e.Phase == phase })
 }
 
 // blocked waits until a binding is: for a moment at a time it is due again, to be looked at once more.
 func (s *scene) blocked(cluster, key, reason string) {
-	s.Helper()
 	s.awaitFailover(cluster, key+" is blocked: "+reason, func(e *clusterFailover) bool {
 		q := e.queued(key)
 		return q != nil && q.State == "blocked" && q.Reason == reason
@@ -327,7 +327,6 @@ func (s *scene) blocked(cluster, key, reason string) {
 
 // ends waits until the failover of a cluster has ended so, and returns its report.
 func (s *scene) ends(cluster, phase string) report {
-	s.Helper()
 	s.phase(cluster, phase)
 	var r report
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
@@ -340,7 +339,6 @@ func (s *scene) ends(cluster, phase string) report {
 
 // became asserts what a report says of every binding, and that it names no other.
 func (s *scene) became(r report, want map[string]string) {
-	s.Helper()
 	got := map[string]string{}
 	for _, attempt := range r.Attempts {
 		for _, o := range attempt.Results {
@@ -351,14 +349,29 @@ func (s *scene) became(r report, want map[string]string) {
 	require.Equal(s, want, got)
 }
 
+// recovers lets a cluster answer again, and asserts what its failover reports of every binding.
+func (s *scene) recovers(cluster string, want map[string]string) {
+	s.revive(cluster)
+	s.became(s.ends(cluster, "Recovered"), want)
+}
+
 // evictions are the versions in which a Lifeboat task for a cluster first stands.
 func (s *scene) evictions(key, cluster string) []version {
-	s.Helper()
+	return s.held(key, cluster, func(before, now int) bool { return now > before })
+}
+
+// releases are the versions in which a Lifeboat task for a cluster has gone.
+func (s *scene) releases(key, cluster string) []version {
+	return s.held(key, cluster, func(before, now int) bool { return now < before })
+}
+
+// held are the versions in which the number of Lifeboat's tasks for a cluster changed so.
+func (s *scene) held(key, cluster string, so func(before, now int) bool) []version {
 	var found []version
 	before := 0
 	for _, v := range s.versions(key) {
 		now := len(s.binding(v).held(cluster))
-		if now > before {
+		if so(before, now) {
 			found = append(found, v)
 		}
 		before = now
@@ -368,7 +381,6 @@ func (s *scene) evictions(key, cluster string) []version {
 
 // evicted is the one eviction of a binding from a cluster.
 func (s *scene) evicted(key, cluster string) version {
-	s.Helper()
 	found := s.evictions(key, cluster)
 	require.Len(s, found, 1, "%s is evicted from %s once", key, cluster)
 	return found[0]
@@ -376,31 +388,14 @@ func (s *scene) evicted(key, cluster string) version {
 
 // released is the one version in which the hold task of a binding has gone.
 func (s *scene) released(key, cluster string) version {
-	s.Helper()
 	found := s.releases(key, cluster)
 	require.Len(s, found, 1, "%s is let go on %s once", key, cluster)
 	return found[0]
 }
 
-// releases are the versions in which a Lifeboat task for a cluster has gone.
-func (s *scene) releases(key, cluster string) []version {
-	s.Helper()
-	var found []version
-	before := 0
-	for _, v := range s.versions(key) {
-		now := len(s.binding(v).held(cluster))
-		if now < before {
-			found = append(found, v)
-		}
-		before = now
-	}
-	return found
-}
-
 // writes are those of Lifeboat's users to the story's clusters and bindings, Events
 // included. The status of a rule, which says whom it matches, is not among them.
 func (s *scene) writes() []audited {
-	s.Helper()
 	all, err := s.audit.read()
 	require.NoError(s, err)
 	return slices.DeleteFunc(all, func(a audited) bool {
@@ -411,18 +406,28 @@ func (s *scene) writes() []audited {
 // catchUp waits until the audit log has every write that was answered before now:
 // until it has one of the story's own.
 func (s *scene) catchUp() {
-	s.Helper()
 	s.marks++
 	name := fmt.Sprintf("%s-mark-%d", s.namespace(), s.marks)
-	_, err := s.api.Resource(namespaces).Create(s.ctx, &unstructured.Unstructured{Object: object{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name},
-	}}, metav1.CreateOptions{})
-	require.NoError(s, err)
+	s.createNamespace(name)
 	s.await("the audit log has caught up", func() (bool, string) {
 		all, err := s.audit.read()
 		require.NoError(s, err)
 		return slices.ContainsFunc(all, func(a audited) bool { return a.Object.Resource == "namespaces" && a.Object.Name == name }), ""
 	})
+}
+
+// wroteTwice: by the audit log Lifeboat wrote one eviction and one release of a binding.
+func (s *scene) wroteTwice(key string) {
+	s.catchUp()
+	require.Len(s, s.writesTo(key), 2, "one eviction and one release: %v", s.writesTo(key))
+}
+
+// leftAlone: by the audit log Lifeboat wrote nothing to a binding.
+func (s *scene) leftAlone(keys ...string) {
+	s.catchUp()
+	for _, key := range keys {
+		require.Empty(s, s.writesTo(key), "%s is left alone", key)
+	}
 }
 
 // remains asserts that something holds for so long, look after look.
@@ -437,27 +442,15 @@ func (s *scene) remains(d time.Duration, what string, holds func() bool) {
 
 // reaches waits until the worker's request stands at the gate.
 func (s *scene) reaches(at *stop, what string) {
-	s.Helper()
 	s.Cleanup(at.letGo)
-	s.await(what, func() (bool, string) {
-		select {
-		case <-at.here:
-			return true, ""
-		default:
-			return false, "no such request yet"
-		}
-	})
+	s.await(what, func() (bool, string) { return at.reached(), "no such request yet" })
 }
 
 // untaintedAt is the first version of a cluster without the rule's taint after the last with it.
 func (s *scene) untaintedAt(name string) version {
-	s.Helper()
-	versions, err := s.chronicle.of(clusters, "-/"+name)
-	require.NoError(s, err)
+	versions := s.clusterVersions(name)
 	for at := len(versions) - 1; at > 0; at-- {
-		c, err := decode[cluster](versions[at-1].Object)
-		require.NoError(s, err)
-		if c.taint(failedTaint, "NoExecute") != nil {
+		if s.clusterIn(versions[at-1]).taint(failedTaint, "NoExecute") != nil {
 			return versions[at]
 		}
 	}
@@ -476,7 +469,6 @@ func (s *scene) concerns(a audited) bool {
 
 // writesTo are the writes of Lifeboat to one binding.
 func (s *scene) writesTo(key string) []audited {
-	s.Helper()
 	namespace, name, _ := strings.Cut(key, "/")
 	if namespace == "-" {
 		namespace = ""

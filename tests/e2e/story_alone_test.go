@@ -1,14 +1,12 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // allRed has a monitor of Lifeboat's call every cluster failed, while all of them are well
@@ -31,8 +29,7 @@ func allRed(s *scene) {
 	}
 	s.paced("halted", "AllFaulty")
 	s.awaitFailover(from, "it wants to move, and has somewhere to go", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "ready" && q.Reason == "Halted" && e.Pace.Reason == "AllFaulty"
+		return e.waits(app, "ready", "Halted") && e.Pace.Reason == "AllFaulty"
 	})
 	s.remains(5*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.probe(to, "True")
@@ -47,16 +44,12 @@ func allRed(s *scene) {
 	s.probe(from, "True")
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
 	for _, name := range fleet {
-		s.await("closed: "+failoverID(name), func() (bool, string) {
-			running, err := s.temporal.running(s.ctx, failoverID(name))
-			return err == nil && !running, fmt.Sprint(err)
-		})
+		s.closed(name)
 	}
 }
 
 // fleet are the names of all clusters that there are.
 func (s *scene) fleet() []string {
-	s.Helper()
 	all, err := s.api.Resource(clusters).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
 	var names []string
@@ -68,7 +61,6 @@ func (s *scene) fleet() []string {
 
 // probe sets the condition Probe of a cluster, as a monitor would.
 func (s *scene) probe(name, status string) {
-	s.Helper()
 	u, err := s.api.Resource(clusters).Get(s.ctx, name, metav1.GetOptions{})
 	require.NoError(s, err)
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
@@ -83,29 +75,17 @@ func (s *scene) probe(name, status string) {
 		"type": "Probe", "status": status, "reason": "Monitor", "message": "says the monitor",
 		"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
 	})
-	raw, err := marshal(object{"status": object{"conditions": kept}})
-	require.NoError(s, err)
-	_, err = s.api.Resource(clusters).Patch(s.ctx, name, types.MergePatchType, raw, metav1.PatchOptions{}, "status")
-	require.NoError(s, err)
+	require.NoError(s, s.patchCluster(name, object{"status": object{"conditions": kept}}, "status"))
 }
 
 // paced waits until the operator is told of this tier, and why.
 func (s *scene) paced(tier, reason string) {
-	s.Helper()
 	s.await(tier+": "+reason, func() (bool, string) {
-		var told struct {
-			Pacer struct {
-				Pace pace `json:"pace"`
-			} `json:"pacer"`
-		}
-		cmd := s.lifeboat("status", s.lab.At.Kubeconfigs["operator"], "-o", "json")
-		cmd.Stdout = nil
-		out, err := cmd.Output()
+		status, err := told[struct{ Pacer struct{ Pace pace } }](s, "status")
 		if err != nil {
-			return false, err.Error() + ": " + tail(s.logFile("status"), 20)
+			return false, err.Error()
 		}
-		require.NoError(s, json.Unmarshal(out, &told), "lifeboat status -o json said: %s", out)
-		return told.Pacer.Pace.Tier == tier && told.Pacer.Pace.Reason == reason, fmt.Sprintf("%+v", told)
+		return status.Pacer.Pace.Tier == tier && status.Pacer.Pace.Reason == reason, fmt.Sprintf("%+v", status)
 	})
 }
 
@@ -117,8 +97,7 @@ func (s *scene) paced(tier, reason string) {
 //
 // Rules: R4.7-11.
 func workerKilled(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	answer := s.gate.stopAt(true, func(w write) bool { return w.evicts(app, from) })
@@ -133,10 +112,8 @@ func workerKilled(s *scene) {
 	s.phase(from, "Evacuated")
 	s.evicted(app, from)
 	s.releasedWhenItRan(app, from)
-	s.catchUp()
-	require.Len(s, s.writesTo(app), 2, "one eviction and one release, by the audit log: %v", s.writesTo(app))
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.wroteTwice(app)
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // controllerDown has a cluster fail while nobody watches.
@@ -144,8 +121,7 @@ func workerKilled(s *scene) {
 // It guards invariant 8 and that the controller is level-triggered: what happened while
 // it was away it finds when it comes back.
 func controllerDown(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	require.NoError(s, s.controller.stop())
@@ -158,8 +134,7 @@ func controllerDown(s *scene) {
 
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // observed is a whole failure and recovery in mode observe.
@@ -170,8 +145,7 @@ func controllerDown(s *scene) {
 // Rules: R4.15-2, R4.15-6.
 func observed(s *scene) {
 	require.NoError(s, s.inMode(s.ctx, "observe"))
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to))
 	stuck := s.deploy("stuck", from, 1, oneOf(from))
 	s.catchUp()
@@ -179,18 +153,15 @@ func observed(s *scene) {
 
 	s.kill(from)
 	s.awaitFailover(from, "it would move one and block the other", func(e *clusterFailover) bool {
-		o, q := e.outcome(app), e.queued(stuck)
-		return o != nil && o.Outcome == "WouldMove" && q != nil && q.State == "blocked" && q.Reason == "Pinned"
+		return e.ended(app, "WouldMove") && e.waits(stuck, "blocked", "Pinned")
 	})
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "WouldMove", stuck: "WouldBlock"})
+	s.recovers(from, map[string]string{app: "WouldMove", stuck: "WouldBlock"})
 	s.catchUp()
 	require.Equal(s, before, s.allWrites(), "nothing was written in observe")
 }
 
 // allWrites are those of Lifeboat to anything but its Lease.
 func (s *scene) allWrites() []string {
-	s.Helper()
 	all, err := s.audit.read()
 	require.NoError(s, err)
 	writes := []string{}
@@ -211,22 +182,15 @@ func (s *scene) allWrites() []string {
 // Rules: R4.15-10, R4.15-12.
 func modeGuard(s *scene) {
 	const toleration = 15 * time.Second
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)
 	s.awaitFailover(from, "tainted, the binding tolerates", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return e.Phase == "Evacuating" && q != nil && q.State == "tolerating"
+		return e.Phase == "Evacuating" && e.waits(app, "tolerating")
 	})
 	require.NoError(s, s.inMode(s.ctx, "observe"))
-	s.awaitFailover(from, "this worker does not evict", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "blocked" && q.Reason == "ModeObserve"
-	})
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Abandoned"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(app), "nothing was written on the binding")
+	s.blocked(from, app, "ModeObserve")
+	s.recovers(from, map[string]string{app: "Abandoned"})
+	s.leftAlone(app)
 }

@@ -54,7 +54,6 @@ func eventBudget(s *scene) {
 
 // allReleased waits until every binding is off a cluster without a task, and their migrations have ended.
 func (s *scene) allReleased(keys []string, from string) {
-	s.Helper()
 	s.awaitQuietly("all released", func() (bool, string) {
 		left := slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 			b := s.find(key)
@@ -71,7 +70,6 @@ func (s *scene) allReleased(keys []string, from string) {
 
 // within counts, prints and bounds the events of the migrations off a cluster.
 func (s *scene) within(what, from string, pacer int64, most budget) {
-	s.Helper()
 	kinds := map[string]int{}
 	all := s.runsOf("WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + from + "'")
 	moved, events := 0, 0
@@ -110,7 +108,6 @@ func (s *scene) within(what, from string, pacer int64, most budget) {
 
 // whileItMoves counts the events of a failover from its first migration's start to its last one's end.
 func (s *scene) whileItMoves(from string) int64 {
-	s.Helper()
 	first, last := int64(0), int64(0)
 	for _, run := range s.runsOf("WorkflowId = '" + failoverID(from) + "'") {
 		for _, e := range s.eventsOf(run.id, run.run) {
@@ -128,13 +125,8 @@ func (s *scene) whileItMoves(from string) int64 {
 }
 
 func (s *scene) eventsOf(id, run string) (events []*history.HistoryEvent) {
-	s.Helper()
-	h := s.temporal.GetWorkflowHistory(s.ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for h.HasNext() {
-		e, err := h.Next()
-		require.NoError(s, err)
-		events = append(events, e)
-	}
+	events, err := s.temporal.events(s.ctx, id, run)
+	require.NoError(s, err)
 	return events
 }
 

@@ -23,15 +23,13 @@ const (
 //
 // Rules: R4.8-4, R4.8-7, R4.8-8, R4.8-12, R4.8-13.
 func silentSource(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to), directly)
 	old := s.work(app, from)
 
 	s.kill(from)
 	s.awaitFailover(from, "waits for a fence, and says so", func(e *clusterFailover) bool {
-		m := e.Moves[app]
-		return e.Phase == "Evacuated" && m.Phase == "AwaitingFence" && m.Reason == "AwaitingFence" && m.Attention != ""
+		return e.Phase == "Evacuated" && e.awaitsFence(app) && e.Moves[app].Reason == "AwaitingFence"
 	})
 	s.remains(3*time.Second, "nothing is written, no copy begins", func() bool {
 		return len(s.evictions(app, from)) == 0 && s.work(app, to) == nil
@@ -39,10 +37,9 @@ func silentSource(s *scene) {
 	s.order("confirm-fenced", app, "--cluster", from)
 
 	s.awaitFailover(from, "moved, the old copy is pending purge", func(e *clusterFailover) bool {
-		o := e.outcome(app)
-		return o != nil && o.Outcome == "Migrated" && len(e.PendingPurges) == 1
+		return e.ended(app, "Migrated") && len(e.PendingPurges) == 1
 	})
-	s.await("the new copy runs", func() (bool, string) { return s.find(app).settled(), fmt.Sprintf("%+v", s.find(app)) })
+	s.runs(app)
 	require.Equal(s, []string{to}, s.find(app).targets())
 	require.Equal(s, old.UID, s.work(app, from).UID, "Karmada cannot delete on a silent cluster")
 	require.NotNil(s, s.work(app, from).DeletionTimestamp)
@@ -98,7 +95,7 @@ func stateGoesAlong(s *scene) {
 	first, second, third := s.c(1), s.c(2), s.c(3)
 	u := deployment(s.namespace(), "job", first, 2, oneOf(first, second, third))
 	u.SetAnnotations(map[string]string{purgeMode: "Directly", faultReadyAfter: "4s"})
-	u.Object["spec"].(object)["failover"] = object{"cluster": object{"statePreservation": object{ //nolint:errcheck,forcetypeassert // made a line above
+	specOf(u)["failover"] = object{"cluster": object{"statePreservation": object{
 		"rules": []any{object{"aliasLabelName": label, "jsonPath": "{.readyReplicas}"}},
 	}}}
 	s.run(u)
@@ -121,19 +118,12 @@ func stateGoesAlong(s *scene) {
 	s.became(s.ends(first, "Recovered"), map[string]string{app: "Migrated"})
 
 	s.kill(next)
-	s.awaitFailover(next, "waits for its source", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "blocked" && q.Reason == "StateNeedsSource"
-	})
+	s.blocked(next, app, "StateNeedsSource")
 	s.remains(3*time.Second, "nothing is written", func() bool { return len(s.evictions(app, next)) == 0 })
 	s.order("confirm-fenced", app, "--cluster", next, "--without-state")
-	s.awaitFailover(next, "moved without its state", func(e *clusterFailover) bool {
-		o := e.outcome(app)
-		return o != nil && o.Outcome == "Migrated"
-	})
-	s.await("the new copy runs", func() (bool, string) { return s.find(app).settled(), fmt.Sprintf("%+v", s.find(app)) })
-	s.revive(next)
-	s.became(s.ends(next, "Recovered"), map[string]string{app: "Migrated"})
+	s.moved(next, app)
+	s.runs(app)
+	s.recovers(next, map[string]string{app: "Migrated"})
 }
 
 // elsewhere is where a binding is placed that left a cluster, empty while it is nowhere.
@@ -176,14 +166,12 @@ func usersPlugin(s *scene) {
 	const queue = "ops-checks"
 	s.with("evictPlugins=[ResourceHealth, {name: dns, taskQueue: "+queue+", activity: CheckDNS, timeout: 2s}]", "evictPluginsMode=all",
 		"fencePlugins=[{name: bmc, taskQueue: "+queue+", activity: PoweredOff, timeout: 2s}]")
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app, single := s.deploy("app", from, 1, oneOf(from, to)), s.deploy("single", from, 1, oneOf(from, to), directly)
 
 	s.kill(from)
 	s.awaitFailover(from, "the plug-ins are silent", func(e *clusterFailover) bool {
-		m, f := e.Moves[app], e.Moves[single]
-		return m.Phase == "AwaitingHealth" && m.Reason == "PluginSilent" && f.Phase == "AwaitingFence" && f.Attention != ""
+		return e.Moves[app].Phase == "AwaitingHealth" && e.Moves[app].Reason == "PluginSilent" && e.awaitsFence(single)
 	})
 	s.remains(2*minHealthy, "held, and not evicted, without their word", func() bool {
 		return len(s.find(app).held(from)) == 1 && len(s.evictions(single, from)) == 0 && s.work(single, to) == nil
@@ -203,8 +191,7 @@ func usersPlugin(s *scene) {
 	defer w.Stop()
 
 	s.awaitFailover(from, "both have moved", func(e *clusterFailover) bool {
-		a, b := e.outcome(app), e.outcome(single)
-		return a != nil && b != nil && a.Outcome == "Migrated" && b.Outcome == "Migrated" && len(e.PendingPurges) == 2
+		return e.ended(app, "Migrated") && e.ended(single, "Migrated") && len(e.PendingPurges) == 2
 	})
 	s.releasedWhenItRan(app, from)
 	require.GreaterOrEqual(s, len(health), 2, "while it waited, and afresh before the release")
@@ -215,7 +202,7 @@ func usersPlugin(s *scene) {
 	}
 	require.Equal(s, "single", (<-fence).Name)
 	s.evicted(single, from)
-	s.await("the new copy runs", func() (bool, string) { return s.find(single).settled(), fmt.Sprintf("%+v", s.find(single)) })
+	s.runs(single)
 	require.NotNil(s, s.work(single, from), "Karmada cannot delete on a silent cluster")
 
 	s.revive(from)
@@ -227,7 +214,6 @@ func usersPlugin(s *scene) {
 
 // with runs the product with other settings until the story ends.
 func (s *scene) with(more ...string) {
-	s.Helper()
 	require.NoError(s, s.stopProduct())
 	s.more = more
 	s.Cleanup(func() {

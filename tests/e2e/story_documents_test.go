@@ -40,7 +40,6 @@ func documentsStory(s *scene) {
 // become healthy elsewhere, a database that must never run twice, and a batch that waits.
 func (d *desk) world() {
 	s := d.scene
-	s.Helper()
 	s.create(taintRule("documents", "Ready", time.Second, time.Second, s.all()...))
 	home, other := s.c(1), s.c(2)
 	ns := s.namespace()
@@ -49,13 +48,10 @@ func (d *desk) world() {
 	cart.SetName("cart-deployment")
 	cart.SetAnnotations(map[string]string{faultStuckReadyAt: other + "=1", templateLabels: `{"app":"` + ns + `","ask":"yes"}`})
 
-	db := bindingOf("apps/v1", "StatefulSet", ns, "db", bearing(oneOf(home, other), "drill", time.Hour))
+	db := s.single("db", home, bearing(oneOf(home, other), "drill", time.Hour))
 	db.SetName("db-statefulset")
-	db.SetAnnotations(map[string]string{purgeMode: "Directly"})
-	spec := db.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a line above
-	spec["replicas"], spec["clusters"] = int64(1), []any{object{"name": home, "replicas": int64(1)}}
 
-	s.exists(namespaces, "", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": "batch"}})
+	s.createNamespace("batch")
 	labels := object{"app": "karmada-controller-manager"}
 	s.exists(deployments, "karmada-system", object{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "karmada-controller-manager"},
@@ -76,7 +72,6 @@ var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Reso
 
 // exists puts an object that the lab itself does nothing with.
 func (s *scene) exists(resource schema.GroupVersionResource, namespace string, u object) {
-	s.Helper()
 	_, err := s.api.Resource(resource).Namespace(namespace).Create(s.ctx, &unstructured.Unstructured{Object: u}, metav1.CreateOptions{})
 	require.NoError(s, err)
 }
@@ -92,7 +87,6 @@ func bearing(placement object, key string, d time.Duration) object {
 // act is what happens to the fleet, or to the programs, between two commands.
 func (d *desk) act(what string) {
 	s := d.scene
-	s.Helper()
 	cart := s.namespace() + "/cart-deployment"
 	verb, about, _ := strings.Cut(what, " ")
 	about = d.real(about)
@@ -129,7 +123,6 @@ type desk struct {
 }
 
 func newDesk(s *scene) *desk {
-	s.Helper()
 	d := &desk{scene: s, folder: filepath.Join(s.folder, "desk")}
 	d.trail = filepath.Join(d.folder, "trail")
 	require.NoError(s, os.MkdirAll(d.trail, 0o750))
@@ -156,12 +149,6 @@ func newDesk(s *scene) *desk {
 	shim := "#!/bin/sh\nplugin=kubectl-$1\nshift\nexec \"$plugin\" \"$@\"\n"
 	require.NoError(s, os.WriteFile(filepath.Join(d.folder, "kubectl"), []byte(shim), 0o700)) //nolint:gosec // it is to be run
 	d.env = append(s.environment(), "PATH="+d.folder+":"+programs+":"+os.Getenv("PATH"), "USER=jane", "LIFEBOAT_MODE=enforce")
-	for _, setting := range settings {
-		key, value, _ := strings.Cut(setting, "=")
-		if key == "log.level" {
-			continue
-		}
-		d.env = append(d.env, variable(key)+"="+value)
-	}
+	d.env = append(d.env, settingsAsVariables()...)
 	return d
 }

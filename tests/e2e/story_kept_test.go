@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -16,8 +17,7 @@ import (
 //
 // Rules: R4.8-1, R4.8-11, R4.9-49.
 func keptTwice(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to), purgeMode+"=Never")
 	old := s.work(app, from)
 	kept := func() bool {
@@ -30,8 +30,7 @@ func keptTwice(s *scene) {
 	s.kill(from)
 	s.phase(from, "Evacuated")
 	require.True(s, kept(), "%+v", s.find(app))
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Kept"})
+	s.recovers(from, map[string]string{app: "Kept"})
 	require.True(s, kept(), "the recovery leaves it: %+v", s.find(app))
 	s.catchUp()
 	before := s.writesTo(app)
@@ -39,8 +38,7 @@ func keptTwice(s *scene) {
 	s.kill(from)
 	s.phase(from, "Evacuated")
 	s.remains(2*time.Second, "kept, and running on the new cluster", func() bool { return kept() && s.find(app).runs(target{Name: to, Replicas: 1}) })
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{})
+	s.recovers(from, map[string]string{})
 	require.True(s, kept(), "the second recovery leaves it: %+v", s.find(app))
 	s.evicted(app, from)
 	s.catchUp()
@@ -61,8 +59,7 @@ func keptTwice(s *scene) {
 //
 // Rules: R4.8-15, R4.8-16.
 func preservedCopies(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	graceful, direct := s.preserved("graceful"), s.preserved("direct")
 	direct.SetAnnotations(map[string]string{purgeMode: "Directly"})
 	s.run(graceful, direct)
@@ -81,10 +78,8 @@ func preservedCopies(s *scene) {
 	})
 	s.blocked(from, stays, "CopyPreserved")
 
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{kept: "Kept", stays: "Abandoned"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(stays))
+	s.recovers(from, map[string]string{kept: "Kept", stays: "Abandoned"})
+	s.leftAlone(stays)
 	require.Equal(s, []string{from}, s.find(stays).targets())
 	require.Equal(s, []string{to}, s.find(kept).targets())
 	require.Equal(s, workBefore.UID, s.work(kept, from).UID)
@@ -98,13 +93,12 @@ func preservedCopies(s *scene) {
 // preserved is a Deployment's binding on the first cluster, with preserveResourcesOnDeletion.
 func (s *scene) preserved(name string) *unstructured.Unstructured {
 	u := deployment(s.namespace(), name, s.c(1), 1, oneOf(s.c(1), s.c(2)))
-	u.Object["spec"].(object)["preserveResourcesOnDeletion"] = true //nolint:errcheck,forcetypeassert // made a line above
+	specOf(u)["preserveResourcesOnDeletion"] = true
 	return u
 }
 
 // copyOn is the uid of a Deployment of the story on a member itself, empty when there is none.
 func (s *scene) copyOn(cluster, name string) string {
-	s.Helper()
 	var status struct {
 		Members []struct {
 			Name      string `json:"name"`
@@ -125,4 +119,45 @@ func (s *scene) copyOn(cluster, name string) string {
 		}
 	}
 	return ""
+}
+
+// oldCopiesEnd fails a cluster for so long that Karmada has failed to delete its old copies many times over, with
+// Karmada's own backoff of up to 1000 s, and brings the cluster back.
+//
+// It guards that the old copies end within seconds of the cluster being Ready. Karmada alone would try the deletion
+// again after minutes, and two copies of each workload would serve meanwhile.
+//
+// Rules: R4.8-17, R4.8-18.
+func oldCopiesEnd(s *scene) {
+	s.Cleanup(func() { s.knobs(context.Background(), object{"executionRetry": "1s"}) })
+	s.knobs(s.ctx, object{"executionRetry": "1000s"})
+	s.rule(time.Second, 5*time.Second)
+	from, to := s.c(1), s.c(2)
+	// The bound leaves room for a machine that all servers share.
+	copies, outage, bound := 6, 5*time.Second, 20*time.Second
+	if *karmadaAt != "" {
+		copies, outage = 50, 5*time.Minute
+	}
+	var apps []string
+	var bindings []*unstructured.Unstructured
+	for n := range copies {
+		u := deployment(s.namespace(), fmt.Sprintf("app%d", n), from, 1, oneOf(from, to))
+		bindings, apps = append(bindings, u), append(apps, keyOf(u))
+	}
+	s.run(bindings...)
+	s.kill(from)
+	s.phase(from, "Evacuated")
+	s.remains(outage, "the old copies are owed", func() bool { return s.work(apps[0], from) != nil })
+	s.revive(from)
+	back := time.Now()
+	for _, app := range apps {
+		s.awaitQuietly("the old copy has ended: "+app, func() (bool, string) { return s.work(app, from) == nil, "" })
+	}
+	took := time.Since(back)
+	s.Logf("%d old copies ended %s after the cluster was Ready", len(apps), took.Round(100*time.Millisecond))
+	require.Less(s, took, bound)
+	s.ends(from, "Recovered")
+	for _, app := range apps {
+		require.Equal(s, []string{to}, s.find(app).targets())
+	}
 }

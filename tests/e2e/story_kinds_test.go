@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +20,7 @@ import (
 //
 // Rules: R4.6-45, R4.6-46, R4.6-47.
 func kindsThatStay(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	definition := s.ofKind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "boats.kinds.example.com")
 	space := s.ofKind("v1", "Namespace", "", "kinds-of-a-tenant")
 	claim := s.ofKind("v1", "PersistentVolumeClaim", s.namespace(), "data")
@@ -30,7 +32,7 @@ func kindsThatStay(s *scene) {
 	s.run(definition, space, claim, moved, done, running, service)
 	s.await("the first Job has completed", func() (bool, string) {
 		all := s.versions(keyOf(done))
-		raw, err := marshal(all[len(all)-1].Object.Object)
+		raw, err := json.Marshal(all[len(all)-1].Object.Object)
 		require.NoError(s, err)
 		return strings.Contains(string(raw), "completionTime"), string(raw)
 	})
@@ -47,8 +49,7 @@ func kindsThatStay(s *scene) {
 	for _, u := range []*unstructured.Unstructured{running, service, moved} {
 		require.Equal(s, []string{to}, s.find(keyOf(u)).targets(), keyOf(u))
 	}
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{
+	s.recovers(from, map[string]string{
 		keyOf(definition): "Skipped", keyOf(space): "Skipped", keyOf(claim): "Skipped", keyOf(done): "Skipped",
 		keyOf(running): "Migrated", keyOf(service): "Migrated", keyOf(moved): "Migrated",
 	})
@@ -65,6 +66,133 @@ func kindsThatStay(s *scene) {
 // ofKind is the binding of an object that is on the story's first cluster and may run on the second.
 func (s *scene) ofKind(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	u := bindingOf(apiVersion, kind, namespace, name, oneOf(s.c(1), s.c(2)))
-	u.Object["spec"].(object)["clusters"] = []any{object{"name": s.c(1)}} //nolint:errcheck,forcetypeassert // made a line above
+	specOf(u)["clusters"] = []any{object{"name": s.c(1)}}
 	return u
+}
+
+// componentsMove fails a cluster with two workloads of two component sets each. One has a target with room
+// for both sets. The other has a target with room for either set, but not for both.
+//
+// It guards that Lifeboat moves a workload of components as one or not at all.
+//
+// Rules: R4.6-25, R4.7-7.
+func componentsMove(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, small, large := s.c(1), s.c(2), s.c(3)
+	fits := ofComponents(s.namespace(), "fits", from, oneOf(from, large))
+	tight := ofComponents(s.namespace(), "tight", from, oneOf(from, small))
+	s.run(fits, tight)
+	moves, stays := keyOf(fits), keyOf(tight)
+
+	s.kill(from)
+	s.blocked(from, stays, "NoCapacity")
+	s.phase(from, "Evacuated")
+	require.Equal(s, []string{large}, s.find(moves).targets())
+	s.evicted(moves, from)
+	released := s.binding(s.releasedWhenItRan(moves, from))
+	require.Equal(s, "Healthy", released.item(large).Health)
+	s.catchUp()
+	require.Len(s, s.writesTo(moves), 2, "one eviction and one release for both sets")
+	require.Empty(s, s.writesTo(stays), "the old copy is left alone")
+	for _, v := range append(s.versions(moves), s.versions(stays)...) {
+		components, _, err := unstructured.NestedSlice(v.Object.Object, "spec", "components")
+		require.NoError(s, err)
+		require.Len(s, components, 2, "revision %d", v.Revision)
+	}
+	s.recovers(from, map[string]string{moves: "Migrated", stays: "Abandoned"})
+}
+
+// ofComponents is the binding of a workload with two pod templates: one replica and two, half a CPU each.
+func ofComponents(namespace, name, home string, placement object) *unstructured.Unstructured {
+	u := bindingOf("flink.apache.org/v1beta1", "FlinkDeployment", namespace, name, placement)
+	half := object{"resourceRequest": object{"cpu": "500m"}}
+	spec := specOf(u)
+	spec["clusters"] = []any{object{"name": home}}
+	spec["components"] = []any{
+		object{"name": "jobmanager", "replicas": int64(1), "replicaRequirements": half},
+		object{"name": "taskmanager", "replicas": int64(2), "replicaRequirements": half},
+	}
+	return u
+}
+
+// sharedDependents fails a cluster on which two Deployments need the same ConfigMap. The first Deployment
+// moves at once, the second is not ready on its new cluster for a while.
+//
+// It guards that the ConfigMap is held before either Deployment is evicted, stays on the old cluster while
+// either old copy is held there, and goes with the last one.
+//
+// Rules: R4.10-1, R4.10-2, R4.10-3, R4.10-4.
+func sharedDependents(s *scene) {
+	from, to := s.ruledPair()
+	quick, slow := needing(s.deployed("quick", from, to), "shared"), needing(s.deployed("slow", from, to), "shared")
+	annotate(slow, faultStuckReadyAt, to+"=1")
+	s.run(quick, slow)
+	first, last, dependent := keyOf(quick), keyOf(slow), s.namespace()+"/shared-configmap"
+	s.await("the ConfigMap is on the cluster", func() (bool, string) { return s.work(dependent, from) != nil, "" })
+	old := s.work(dependent, from)
+
+	s.kill(from)
+	s.awaitFailover(from, "one has moved, the other waits for health", func(e *clusterFailover) bool {
+		return e.ended(first, "Migrated") && e.Moves[last].Phase == "AwaitingHealth"
+	})
+	s.await("the second Deployment alone holds the ConfigMap", func() (bool, string) {
+		held := s.find(dependent).held(from)
+		return len(held) == 1 && held[0].Message == migrationID(from, last), fmt.Sprintf("%+v", held)
+	})
+	s.heldWithItsParents(dependent, from, first, last)
+	s.remains(2*minHealthy, "the ConfigMap stays on the old cluster", func() bool {
+		w := s.work(dependent, from)
+		return w != nil && w.UID == old.UID && w.DeletionTimestamp == nil && len(s.find(dependent).held(from)) == 1
+	})
+	require.NotNil(s, s.work(dependent, to), "it is on the new cluster, too")
+
+	s.annotate(last, faultStuckReadyAt, "")
+	s.phase(from, "Evacuated")
+	s.await("nobody holds the ConfigMap", func() (bool, string) {
+		return len(s.find(dependent).Spec.Tasks) == 0, fmt.Sprintf("%+v", s.find(dependent).Spec.Tasks)
+	})
+	require.GreaterOrEqual(s, s.released(dependent, from).Revision, s.releasedWhenItRan(last, from).Revision)
+	s.releasedWhenItRan(first, from)
+	s.recovers(from, map[string]string{first: "Migrated", last: "Migrated"})
+	s.purged(dependent, from)
+	require.NotNil(s, s.work(dependent, to))
+}
+
+// deployed is the binding of a Deployment with two replicas that may run on either cluster.
+func (s *scene) deployed(name, home, other string) *unstructured.Unstructured {
+	return deployment(s.namespace(), name, home, 2, oneOf(home, other))
+}
+
+// needing has a binding take a ConfigMap along.
+func needing(u *unstructured.Unstructured, name string) *unstructured.Unstructured {
+	listed, err := json.Marshal([]object{{"apiVersion": "v1", "kind": "ConfigMap", "namespace": u.GetNamespace(), "name": name}})
+	if err != nil {
+		panic(err) // it is made of strings
+	}
+	annotate(u, "resourcebinding.karmada.io/dependencies", string(listed))
+	specOf(u)["propagateDeps"] = true
+	return u
+}
+
+// annotate sets an annotation on a binding that is not in the API server yet.
+func annotate(u *unstructured.Unstructured, name, value string) {
+	annotations := u.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = value
+	u.SetAnnotations(annotations)
+}
+
+// heldWithItsParents: a dependent was held for each parent before that parent was evicted, by one task.
+func (s *scene) heldWithItsParents(dependent, from string, parents ...string) {
+	s.evicted(dependent, from)
+	for _, parent := range parents {
+		at := slices.IndexFunc(s.versions(dependent), func(v version) bool {
+			held := s.binding(v).held(from)
+			return len(held) == 1 && slices.Contains(strings.Fields(held[0].Message), migrationID(from, parent))
+		})
+		require.GreaterOrEqual(s, at, 0, "%s was never held for %s", dependent, parent)
+		require.Less(s, s.versions(dependent)[at].Revision, s.evicted(parent, from).Revision, "%s was evicted first", parent)
+	}
 }

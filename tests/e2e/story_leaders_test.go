@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,14 +21,15 @@ import (
 // Rules: R4.9-54, R4.9-56.
 func leadersChange(s *scene) {
 	s.shortTerms()
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	s.await("the first leads", func() (bool, string) { return s.leads(s.controller), "" })
 	second := s.anotherController("second")
 
 	s.kill(from)
-	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool { return e.Moves[app].Phase == "AwaitingHealth" }).FailoverID
+	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
+		return e.Moves[app].Phase == "AwaitingHealth"
+	}).FailoverID
 	require.NoError(s, s.controller.kill())
 	s.controller = nil
 	s.await("the second leads", func() (bool, string) { return s.leads(second), "" })
@@ -42,8 +42,7 @@ func leadersChange(s *scene) {
 	s.await("the third leads", func() (bool, string) { return s.leads(third), "" })
 	s.annotate(app, faultStuckReadyAt, "")
 	s.phase(from, "Evacuated")
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 
 	require.NoError(s, thaw())
 	s.await("the second has given up", func() (bool, string) {
@@ -51,8 +50,7 @@ func leadersChange(s *scene) {
 	})
 	s.toldAnew(third)
 	s.onlyFailover(from, run)
-	s.catchUp()
-	require.Len(s, s.writesTo(app), 2, "one eviction and one release, by the audit log: %v", s.writesTo(app))
+	s.wroteTwice(app)
 	s.releasedWhenItRan(app, from)
 }
 
@@ -66,15 +64,16 @@ func leadersChange(s *scene) {
 func deafLeader(s *scene) {
 	s.wired(s.T)
 	s.more = append(s.more, "controller.leaderElection.enabled=false")
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	require.NoError(s, s.controller.stop())
 	require.NoError(s, s.startController(s.ctx))
 	fresh := s.anotherController("fresh")
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 
 	s.kill(from)
-	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool { return e.Moves[app].Phase == "AwaitingHealth" }).FailoverID
+	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
+		return e.Moves[app].Phase == "AwaitingHealth"
+	}).FailoverID
 	s.toldAnew(s.controller)
 	over := make(chan struct{})
 	defer close(over)
@@ -83,20 +82,17 @@ func deafLeader(s *scene) {
 	wire.server.CloseClientConnections()
 	s.annotate(app, faultStuckReadyAt, "")
 	s.phase(from, "Evacuated")
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 
 	s.toldAnew(s.controller)
 	s.toldAnew(fresh)
 	s.onlyFailover(from, run)
-	s.catchUp()
-	require.Len(s, s.writesTo(app), 2, "one eviction and one release, by the audit log: %v", s.writesTo(app))
+	s.wroteTwice(app)
 	s.releasedWhenItRan(app, from)
 
 	s.kill(to)
 	next := s.phase(to, "Evacuated").FailoverID
-	s.revive(to)
-	s.became(s.ends(to, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(to, map[string]string{app: "Migrated"})
 	s.toldAnew(s.controller)
 	s.onlyFailover(to, next)
 	s.onlyFailover(from, run)
@@ -104,7 +100,6 @@ func deafLeader(s *scene) {
 
 // shortTerms has controllers stand for election with short leases, until the story ends.
 func (s *scene) shortTerms() {
-	s.Helper()
 	s.more = []string{"controller.leaderElection.leaseDuration=6s", "controller.leaderElection.renewDeadline=5s"}
 	require.NoError(s, s.controller.stop())
 	require.NoError(s, s.startController(s.ctx))
@@ -118,7 +113,6 @@ func (s *scene) shortTerms() {
 
 // anotherController runs beside the first, until the story ends.
 func (s *scene) anotherController(name string) *process {
-	s.Helper()
 	p, err := s.serve(s.ctx, "lifeboat", name, s.lab.At.Kubeconfigs["controller"], "controller", "--mode", s.mode)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, p.stop()) })
@@ -127,14 +121,12 @@ func (s *scene) anotherController(name string) *process {
 
 // leads asks a controller whether it does. One that is frozen has no answer.
 func (s *scene) leads(p *process) bool {
-	s.Helper()
 	return s.metric(p, `lifeboat_controller_leader`) == 1
 }
 
 // metric adds up what a process counts under the beginning of a line, a pattern without
 // groups that it keeps.
 func (s *scene) metric(p *process, line string) float64 {
-	s.Helper()
 	status, body, err := fetch(s.ctx, http.DefaultClient, p.url+"/metrics")
 	require.NoError(s, err)
 	require.Equal(s, http.StatusOK, status)
@@ -149,7 +141,6 @@ func (s *scene) metric(p *process, line string) float64 {
 
 // toldAnew waits until a controller has made sure twice that who should run runs.
 func (s *scene) toldAnew(p *process) {
-	s.Helper()
 	resyncs := func() float64 { return s.metric(p, `lifeboat_controller_resyncs_total\{.*result="sent"`) }
 	before := resyncs()
 	s.await(p.name+" has asked attempt twice", func() (bool, string) { return resyncs() >= before+2, fmt.Sprint(resyncs()) })
@@ -158,7 +149,6 @@ func (s *scene) toldAnew(p *process) {
 // onlyFailover: the failover of a cluster is still the one that began so, and no other
 // has been started since.
 func (s *scene) onlyFailover(cluster, run string) {
-	s.Helper()
 	d, err := s.temporal.DescribeWorkflowExecution(s.ctx, failoverID(cluster), "")
 	require.NoError(s, err)
 	require.Equal(s, run, d.GetWorkflowExecutionInfo().GetFirstRunId(), "another failover of %s was started at %s",

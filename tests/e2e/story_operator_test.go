@@ -12,7 +12,6 @@ const operator = "jane@example.org"
 
 // order has an operator give an order on the command line.
 func (s *scene) order(verb, whom string, more ...string) {
-	s.Helper()
 	args := append([]string{whom, "--who", operator, "--reason", "told by a story", "--yes"}, more...)
 	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
 	require.NoError(s, cmd.Run(), "lifeboat %s said:\n%s", verb, tail(s.logFile(verb), 20))
@@ -26,35 +25,26 @@ func (s *scene) order(verb, whom string, more ...string) {
 // Rules: R4.4-11, R4.4-12, R4.4-15, R4.4-16, R4.5-18.
 func pausedAndResumed(s *scene) {
 	const toleration = 15 * time.Second
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), toleration))
 
 	s.kill(from)
-	s.awaitFailover(from, "the binding tolerates", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "tolerating"
-	})
+	s.awaitFailover(from, "the binding tolerates", func(e *clusterFailover) bool { return e.waits(app, "tolerating") })
 	s.order("pause", from)
 	s.awaitFailover(from, "due, and paused", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return e.Paused != nil && e.Paused.Who == operator && q != nil && q.State == "ready" && q.Reason == "Paused"
+		return e.Paused != nil && e.Paused.Who == operator && e.waits(app, "ready", "Paused")
 	})
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.order("pause", app, "--cluster", from)
 	s.order("resume", from)
-	s.awaitFailover(from, "paused by itself", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return e.Paused == nil && q != nil && q.State == "paused" && q.Reason == "Paused"
-	})
+	s.awaitFailover(from, "paused by itself", func(e *clusterFailover) bool { return e.Paused == nil && e.waits(app, "paused", "Paused") })
 	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.order("prioritise", app, "--cluster", from, "--priority", "7")
 	s.order("snooze", app, "--cluster", from, "--for", "2s")
 	s.order("resume", app, "--cluster", from)
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // cancelled has an operator end a failover in the middle, with one binding at every
@@ -66,44 +56,51 @@ func pausedAndResumed(s *scene) {
 //
 // Rules: R4.9-32, R4.9-33, R4.9-34, R4.9-37, R4.9-38, R4.9-41.
 func cancelled(s *scene) {
-	const cordoned = "example.com/cordoned"
 	s.rule(time.Second, time.Second)
 	from, to, other := s.c(1), s.c(2), s.c(3)
 	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	unplaced := s.deploy("unplaced", "", 2, dividedOver(from, other))
-	s.taintByHand(other, cordoned, "NoSchedule", false)
+	unplaced := s.deployApart("unplaced", from, other)
 	old := s.work(unplaced, from)
 
-	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(unplaced, from) })
-	s.kill(from)
-	s.reaches(eviction, "the eviction is on its way")
-	s.taintByHand(other, cordoned, "NoSchedule", true)
-	eviction.letGo()
+	s.killAndCordon(from, unplaced, other)
 	s.awaitFailover(from, "one placed, one unplaced, one waiting", func(e *clusterFailover) bool {
-		q := e.queued(waiting)
-		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && q != nil && q.State == "tolerating"
+		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && e.waits(waiting, "tolerating")
 	})
 
 	s.order("cancel", from)
-	s.await("the taints are gone, the record stands", func() (bool, string) {
-		c := s.cluster(from)
-		var by struct{ Who, Why string }
-		err := json.Unmarshal([]byte(c.Annotations[prefix+"stopped-by"]), &by)
-		clean := c.taint(failedTaint, "NoExecute") == nil && c.taint(evacuatingTaint, "NoSchedule") == nil
-		return err == nil && by.Who == operator && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
-	})
+	s.stoppedBy(from, operator)
 	s.phase(from, "Stopped")
 	require.Equal(s, old.UID, s.work(unplaced, from).UID, "its Work was never replaced")
-	kept := s.find(placed).held(from)
-	require.Len(s, kept, 1, "both copies are kept")
-	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
+	s.keepsBoth(placed, from)
 
 	s.revive(from)
 	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned", unplaced: "Restored"})
-	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}}) // as the human decides
-	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
+	s.dropTasks(placed)
+}
+
+// stoppedBy waits until the taints of a stopped failover are gone, and its record says who stopped it.
+func (s *scene) stoppedBy(cluster, who string) {
+	s.await("the taints are gone, the record stands", func() (bool, string) {
+		c := s.cluster(cluster)
+		var by struct{ Who, Why string }
+		err := json.Unmarshal([]byte(c.Annotations[prefix+"stopped-by"]), &by)
+		clean := c.taint(failedTaint, "NoExecute") == nil && c.taint(evacuatingTaint, "NoSchedule") == nil
+		return err == nil && by.Who == who && clean, fmt.Sprintf("%v %+v", c.Annotations, c.Spec.Taints)
+	})
+}
+
+// keepsBoth: both copies of a binding are kept for an operator.
+func (s *scene) keepsBoth(key, from string) {
+	kept := s.find(key).held(from)
+	require.Len(s, kept, 1, "both copies are kept")
+	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
+}
+
+// dropTasks removes every eviction task of a binding, as an operator decides.
+func (s *scene) dropTasks(key string) {
+	s.patch(s.named(key), object{"spec": object{"gracefulEvictionTasks": nil}})
+	s.await("let go by hand", func() (bool, string) { return len(s.find(key).Spec.Tasks) == 0, "" })
 }
 
 // taintedByOrder has an operator taint a healthy cluster while nobody watches, and the
@@ -156,4 +153,71 @@ func taintedByOrder(s *scene) {
 		}
 	}
 	require.NoError(s, s.startController(s.ctx))
+}
+
+// drainTaint is the hard taint of a drain.
+const drainTaint = prefix + "drain"
+
+// drained has an operator empty a healthy cluster and give it back.
+//
+// It guards §4.12: nothing is tolerated, both Lifeboat's taints stand before the first
+// eviction, the old copies go while their cluster answers, nothing is released before
+// the new copy runs in full (invariant 1); undrain leaves nothing of Lifeboat's (6).
+func drained(s *scene) {
+	from, a, b := s.c(1), s.c(2), s.c(3)
+	ns := s.namespace()
+	s.run(
+		deployment(ns, "duplicated", from, 2, oneOf(from, a)),
+		deployment(ns, "divided", "", 6, dividedOver(from, a, b)),
+		deployment(ns, "tolerant", from, 1, tolerating(oneOf(from, b), 10*time.Minute)),
+	)
+	outcomes := map[string]string{}
+	for _, u := range s.bindings {
+		outcomes[keyOf(u)] = "Migrated"
+	}
+
+	asked := time.Now()
+	out := s.answer("drain", from, "--yes", "--wait", "--timeout", "15m", "-o", "json")
+	var answer struct {
+		Cluster  string
+		Progress struct{ Done bool }
+	}
+	require.NoError(s, json.Unmarshal(out, &answer), "%s", out)
+	require.Equal(s, from, answer.Cluster)
+	require.True(s, answer.Progress.Done)
+	s.abreast()
+
+	for key := range outcomes {
+		evicted := s.evicted(key, from)
+		require.False(s, evicted.Seen.Before(asked))
+		s.releasedWhenItRan(key, from)
+		s.purged(key, from)
+	}
+	c := s.cluster(from)
+	var by struct{ Who, Why string }
+	require.NoError(s, json.Unmarshal([]byte(c.Annotations[prefix+"drained-by"]), &by))
+	require.Equal(s, operator, by.Who)
+	require.NotNil(s, c.taint(drainTaint, "NoExecute"))
+	require.NotNil(s, c.taint(evacuatingTaint, "NoSchedule"))
+	require.True(s, c.ready(), "it was never anything else")
+
+	s.order("drain", from, "--end")
+	s.asked[from] = true
+	s.became(s.ends(from, "Recovered"), outcomes)
+	require.Error(s, s.lifeboat("drain", s.lab.At.Kubeconfigs["operator"], from, "--end", "--reason", "again", "--yes").Run(), "there is no drain to end")
+}
+
+// answer is what an operator's order printed.
+func (s *scene) answer(verb, cluster string, more ...string) []byte {
+	args := append([]string{cluster, "--who", operator, "--reason", "told by a story"}, more...)
+	return s.printed(verb, args...)
+}
+
+// printed is what a verb prints for an operator.
+func (s *scene) printed(verb string, args ...string) []byte {
+	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], args...)
+	cmd.Stdout = nil
+	out, err := cmd.Output()
+	require.NoError(s, err, "lifeboat %s printed %q and said:\n%s", verb, out, tail(s.logFile(verb), 20))
+	return out
 }

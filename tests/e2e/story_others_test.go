@@ -1,7 +1,11 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,11 +25,7 @@ func humansTaint(s *scene) {
 	const taintKey = "example.com/maintenance"
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 1, oneOf(from, to))
-	placement := oneOf(from, to)
-	placement["clusterTolerations"] = []any{object{
-		"key": taintKey, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(600),
-	}}
-	patient := s.deploy("patient", from, 1, placement)
+	patient := s.deploy("patient", from, 1, bearing(oneOf(from, to), taintKey, 10*time.Minute))
 
 	s.taintByHand(from, taintKey, "NoExecute", true)
 	added := s.cluster(from).taint(taintKey, "NoExecute")
@@ -44,8 +44,7 @@ func humansTaint(s *scene) {
 	require.NotNil(s, s.cluster(from).taint(evacuatingTaint, "NoSchedule"))
 	s.taintByHand(from, taintKey, "NoExecute", false)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated", patient: "Abandoned"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(patient))
+	s.leftAlone(patient)
 }
 
 // putBack has the scheduler undo an eviction: its blind patch, computed before,
@@ -56,8 +55,7 @@ func humansTaint(s *scene) {
 //
 // Rules: R4.7-13, R4.7-18.
 func putBack(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 1, oneOf(from, to), faultPutBack+"="+from)
 
 	s.kill(from)
@@ -69,8 +67,7 @@ func putBack(s *scene) {
 	}), "the scheduler did put it back")
 	require.Equal(s, []string{to}, s.find(app).targets())
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // putBackAfterRelease has the scheduler place the binding on the failed cluster
@@ -87,21 +84,17 @@ func putBackAfterRelease(s *scene) {
 	placement["spreadConstraints"] = []any{object{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": int64(2)}}
 	u := deployment(s.namespace(), "app", from, 1, placement)
 	u.SetAnnotations(map[string]string{faultPutBackAfterRelease: from})
-	spec := u.Object["spec"].(object) //nolint:errcheck,forcetypeassert // made a few lines above
+	spec := specOf(u)
 	spec["clusters"] = []any{object{"name": from, "replicas": int64(1)}, object{"name": s.c(2), "replicas": int64(1)}}
 	s.run(u)
 	app := keyOf(u)
 
 	s.kill(from)
-	s.awaitFailover(from, "blocked: the scheduler returns it", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return q != nil && q.State == "blocked" && q.Reason == "SchedulerReturnsIt"
-	})
+	s.blocked(from, app, "SchedulerReturnsIt")
 	require.True(s, s.find(app).on(from))
 	s.evicted(app, from)
 	s.remains(3*time.Second, "not evicted again", func() bool { return len(s.evictions(app, from)) == 1 })
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 	s.evicted(app, from)
 }
 
@@ -118,13 +111,12 @@ func malformed(s *scene) {
 		"metadata": object{"name": "odd-one-that-would-empty-the-fleet"},
 		"spec":     object{"taints": []any{object{"key": "example.com/everything", "effect": "NoExecute", "addOnMatchSeconds": int64(0)}}},
 	}})
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	ns := s.namespace()
 	sideways := deployment(ns, "sideways", from, 1, oneOf(from, to))
 	sideways.SetAnnotations(map[string]string{prefix + "purge-mode": "Sideways"})
 	preserved := deployment(ns, "preserved", from, 1, oneOf(from, to))
-	preserved.Object["spec"].(object)["failover"] = object{"cluster": object{"statePreservation": object{ //nolint:errcheck,forcetypeassert // made a line above
+	specOf(preserved)["failover"] = object{"cluster": object{"statePreservation": object{
 		"rules": []any{object{"aliasLabelName": "checkpoint", "jsonPath": "{.jobStatus.checkpoint}"}},
 	}}}
 	placement := oneOf(from, to)
@@ -142,19 +134,14 @@ func malformed(s *scene) {
 		s.blocked(from, key, reason)
 		want[key] = "Abandoned"
 	}
-	s.catchUp()
-	for key := range blocked {
-		require.Empty(s, s.writesTo(key), "%s is left alone", key)
-	}
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), want)
+	s.leftAlone(slices.Collect(maps.Keys(blocked))...)
+	s.recovers(from, want)
 	s.refusedRule("odd-one-that-would-empty-the-fleet", "example.com/everything")
 	s.warned(ns, "sideways", "EvictWorkloadFromClusterBlocked")
 }
 
 // refusedRule: it says so itself, and no cluster ever had its taint.
 func (s *scene) refusedRule(name, taintKey string) {
-	s.Helper()
 	rule, err := s.api.Resource(rules).Get(s.ctx, name, metav1.GetOptions{})
 	require.NoError(s, err)
 	conditions, _, err := unstructured.NestedSlice(rule.Object, "status", "conditions")
@@ -175,7 +162,6 @@ func (s *scene) refusedRule(name, taintKey string) {
 
 // warned: an Event on the binding tells its owners.
 func (s *scene) warned(namespace, name, reason string) {
-	s.Helper()
 	all, err := s.api.Resource(events).Namespace(namespace).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
 	require.True(s, slices.ContainsFunc(all.Items, func(u unstructured.Unstructured) bool {
@@ -189,8 +175,7 @@ func (s *scene) warned(namespace, name, reason string) {
 //
 // It guards invariant 12: each is ignored, or refused, and harms nothing.
 func malformedMessages(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	s.kill(from)
 	waits := func(e *clusterFailover) bool {
@@ -227,6 +212,81 @@ func malformedMessages(s *scene) {
 	s.annotate(app, faultStuckReadyAt, "")
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
+}
+
+// secondEvictor runs a failover beside Karmada's own taint manager, which is turned on: it evicts, outside the pace,
+// a binding that Lifeboat leaves alone. It is turned off in the order that preflight names, the controller that ends
+// its tasks last.
+//
+// It guards the halt of §4.15: nothing more is evicted until an operator resumes, a resume
+// while the task stands halts again, and the failover then ends as any other.
+//
+// A binding that has nowhere else to run is held beside Karmada's task, whose end is not its end then.
+//
+// Rules: R4.15-28, R4.15-29, R4.15-31.
+func secondEvictor(s *scene) {
+	s.Cleanup(func() {
+		s.knobs(context.Background(), object{"taintManager": false, "gracefulEvictionEnabled": true})
+	})
+	s.knobs(s.ctx, object{"taintManager": true, "gracefulEvictionEnabled": false})
+	from, to := s.ruledPair()
+	app := s.deploy("app", from, 1, tolerating(oneOf(from, to), 30*time.Second))
+	theirs := s.deploy("theirs", from, 1, tolerating(oneOf(from, to), 5*time.Second), prefix+"enabled=false")
+	last := s.deploy("last", from, 1, tolerating(oneOf(from), 5*time.Second))
+
+	s.kill(from)
+	halted := func(e *clusterFailover) bool {
+		return e.Paused != nil && e.Paused.Who == "lifeboat" && strings.Contains(e.Paused.Reason, "SecondEvictor") &&
+			strings.Contains(e.Paused.Reason, "--enable-no-execute-taint-eviction=false")
+	}
+	s.awaitFailover(from, "halted beside a second evictor", halted)
+	s.knobs(s.ctx, object{"taintManager": false})
+	require.Equal(s, "TaintManager", s.find(theirs).Spec.Tasks[0].Producer)
+	s.awaitFailover(from, "due, and paused", func(e *clusterFailover) bool { return e.waits(app, "ready", "Paused") })
+	s.order("resume", from)
+	s.awaitFailover(from, "halted again", halted)
+	s.remains(3*time.Second, "nothing is evicted", func() bool { return len(s.find(app).Spec.Tasks) == 0 })
+
+	s.await("the last copy is held beside Karmada's task", func() (bool, string) {
+		b := s.find(last)
+		return len(b.Spec.Tasks) == 2 && len(b.held(from)) == 1, fmt.Sprintf("%+v", b)
+	})
+	s.await("and Karmada's task alone goes", func() (bool, string) { return s.dropTheirs(last), "" })
+
+	s.knobs(s.ctx, object{"gracefulEvictionEnabled": true})
+	s.await("Karmada has ended its task", func() (bool, string) {
+		return len(s.find(theirs).Spec.Tasks) == 0, fmt.Sprintf("%+v", s.find(theirs))
+	})
+	s.order("resume", from)
+	s.await("the other has moved", func() (bool, string) {
+		b := s.find(app)
+		return slices.Equal(b.targets(), []string{to}) && len(b.Spec.Tasks) == 0, fmt.Sprintf("%+v", b)
+	})
+	s.releasedWhenItRan(app, from)
+	require.Equal(s, []string{to}, s.find(theirs).targets())
+	s.recovers(from, map[string]string{app: "Migrated", last: "Restored"})
+}
+
+// dropTheirs does what a timeout does to the tasks of Karmada's taint manager; false where the
+// binding changed meanwhile.
+func (s *scene) dropTheirs(key string) bool {
+	at := s.named(key)
+	client := s.api.Resource(resourceOf(at)).Namespace(at.GetNamespace())
+	u, err := client.Get(s.ctx, at.GetName(), metav1.GetOptions{})
+	require.NoError(s, err)
+	tasks, _, err := unstructured.NestedSlice(u.Object, "spec", "gracefulEvictionTasks")
+	require.NoError(s, err)
+	tasks = slices.DeleteFunc(tasks, func(t any) bool {
+		task, is := t.(object)
+		return is && task["producer"] == "TaintManager"
+	})
+	require.NoError(s, unstructured.SetNestedSlice(u.Object, tasks, "spec", "gracefulEvictionTasks"))
+	_, err = client.Update(s.ctx, u, metav1.UpdateOptions{})
+	return err == nil
+}
+
+// knobs changes how the lab's Karmada runs.
+func (s *scene) knobs(ctx context.Context, changes object) {
+	require.NoError(s, s.lab.control(ctx, "knobs", "", changes))
 }

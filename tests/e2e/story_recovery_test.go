@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // blip is a failure shorter than the rule's window.
@@ -39,13 +41,10 @@ func whileTolerating(s *scene) {
 
 	s.kill(from)
 	s.awaitFailover(from, "evacuating, the binding tolerates", func(e *clusterFailover) bool {
-		q := e.queued(app)
-		return e.Phase == "Evacuating" && q != nil && q.State == "tolerating"
+		return e.Phase == "Evacuating" && e.waits(app, "tolerating")
 	})
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Abandoned"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(app), "nothing was written on the binding")
+	s.recovers(from, map[string]string{app: "Abandoned"})
+	s.leftAlone(app)
 	require.Equal(s, []string{from}, s.find(app).targets())
 }
 
@@ -58,24 +57,12 @@ func whileTolerating(s *scene) {
 //
 // Rules: R4.7-19, R4.9-6, R4.9-12.
 func unplaced(s *scene) {
-	const cordoned = "example.com/cordoned"
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
-	// Divided, and on one cluster alone, because the other was cordoned at first: the
-	// scheduler has no reason to look at it anew when taints come and go, so the
-	// binding stays as the write knows it.
-	s.taintByHand(to, cordoned, "NoSchedule", true)
-	app := s.deploy("app", "", 2, dividedOver(from, to))
-	s.taintByHand(to, cordoned, "NoSchedule", false)
-	require.Equal(s, []string{from}, s.find(app).targets())
+	from, to := s.ruledPair()
+	app := s.deployApart("app", from, to)
 	old := s.work(app, from)
 	require.NotNil(s, old)
 
-	eviction := s.gate.stopAt(false, func(w write) bool { return w.evicts(app, from) })
-	s.kill(from)
-	s.reaches(eviction, "the eviction is on its way")
-	s.taintByHand(to, cordoned, "NoSchedule", true)
-	eviction.letGo()
+	s.killAndCordon(from, app, to)
 	s.await("the scheduler finds nothing", func() (bool, string) {
 		b := s.find(app)
 		return len(b.Spec.Clusters) == 0 && len(b.held(from)) == 1 && b.scheduled().Reason == "NoClusterFit", ""
@@ -84,8 +71,7 @@ func unplaced(s *scene) {
 		return e.Moves[app].Phase == "Placing" && e.Moves[app].Reason == "NoClusterFit"
 	})
 
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Restored"})
+	s.recovers(from, map[string]string{app: "Restored"})
 	b := s.find(app)
 	require.Equal(s, []target{{Name: from, Replicas: 2}}, b.Spec.Clusters, "it is back with its replicas")
 	require.Equal(s, old.UID, s.work(app, from).UID, "its Work was never replaced")
@@ -125,6 +111,152 @@ func inFlight(s *scene) {
 	s.evicted(lands, from)
 	s.releasedWhenItRan(lands, from)
 	require.Equal(s, []target{{Name: to, Replicas: 2}}, s.find(lands).Spec.Clusters)
-	s.catchUp()
-	require.Empty(s, s.writesTo(refused))
+	s.leftAlone(refused)
+}
+
+// undone recovers where the scheduler would undo the restore: once because it stands at
+// a later affinity group, and once because a result that it had worked out before is
+// still on its way.
+//
+// It guards the restore of §4.9: a reschedule is asked for in the very write that puts
+// the cluster back, without which the scheduler would empty the binding again; and what
+// was emptied all the same is held in the next write, needs attention, and is put back
+// once more.
+//
+// Rules: R4.9-12, R4.9-22, R4.9-23, R4.9-24, R4.9-25.
+func undone(s *scene) {
+	s.rule(time.Second, time.Second)
+	from, backup, other := s.c(1), s.c(2), s.c(3)
+	moved := s.deploy("moved", from, 2, groups(from, backup), faultStuckReadyAt+"="+backup+"=1")
+	late := s.deployApart("late", from, other)
+
+	s.killAndCordon(from, late, other)
+	s.awaitFailover(from, "one is placed in its later group, the other nowhere", func(e *clusterFailover) bool {
+		return e.Moves[moved].Phase == "AwaitingHealth" && e.Moves[late].Reason == "NoClusterFit"
+	})
+	require.Equal(s, "backup", s.group(moved))
+	s.taintByHand(backup, cordoned, "NoSchedule", true)
+	s.patch(s.named(moved), object{"spec": object{"clusters": nil}})
+	s.awaitFailover(from, "neither is placed", func(e *clusterFailover) bool {
+		return e.Moves[moved].Phase == "Placing" && e.Moves[moved].Reason == "NoClusterFit"
+	})
+	old := s.work(moved, from)
+
+	restore := s.gate.stopAt(true, func(w write) bool { return w.restores(late, from) })
+	s.revive(from)
+	s.reaches(restore, "it is put back, and the answer is on its way")
+	s.emptiesLate(late)
+	restore.letGo()
+	s.became(s.ends(from, "Recovered"), map[string]string{moved: "Restored", late: "Restored"})
+
+	require.Equal(s, []target{{Name: from, Replicas: 2}}, s.find(moved).Spec.Clusters)
+	require.Equal(s, "primary", s.group(moved), "the scheduler is back where the cluster is")
+	s.rescheduledWith(moved, from)
+	require.Equal(s, old.UID, s.work(moved, from).UID, "its Work was never replaced")
+
+	require.Equal(s, []target{{Name: from, Replicas: 2}}, s.find(late).Spec.Clusters)
+	require.Len(s, s.evictions(late, from), 2, "it was held again")
+	require.Len(s, s.releases(late, from), 2, "and put back again")
+	s.needsAttention(from, late, "RestoreUndone")
+	s.taintByHand(other, cordoned, "NoSchedule", false)
+	s.taintByHand(backup, cordoned, "NoSchedule", false)
+}
+
+// needsAttention: a migration is flagged for a reason.
+func (s *scene) needsAttention(from, key, reason string) {
+	m, err := query[move](s.ctx, s.temporal, migrationID(from, key))
+	require.NoError(s, err)
+	require.Equal(s, reason, m.Attention)
+}
+
+// group is the affinity group at which the scheduler stands.
+func (s *scene) group(key string) string {
+	versions := s.versions(key)
+	group, _, err := unstructured.NestedString(versions[len(versions)-1].Object.Object, "status", "schedulerObservingAffinityName")
+	require.NoError(s, err)
+	return group
+}
+
+// rescheduledWith: the write that put a cluster back asked for a reschedule, which no
+// version had before it, and from then on the cluster was never taken out again.
+func (s *scene) rescheduledWith(key, cluster string) {
+	let := s.released(key, cluster)
+	for _, v := range s.versions(key) {
+		at, _, err := unstructured.NestedString(v.Object.Object, "spec", "rescheduleTriggeredAt")
+		require.NoError(s, err)
+		require.Equal(s, v.Revision >= let.Revision, at != "", "revision %d, put back in %d", v.Revision, let.Revision)
+		require.True(s, v.Revision < let.Revision || s.binding(v).on(cluster), "taken out again in revision %d", v.Revision)
+	}
+}
+
+// emptiesLate has the scheduler's patch land that says that nothing fits. It carries no
+// resourceVersion, so what was written since it was worked out goes with it.
+func (s *scene) emptiesLate(key string) {
+	s.emptied = key
+	s.patch(s.named(key), object{"spec": object{"clusters": nil}})
+}
+
+// cancelledInTheUI has somebody cancel in Temporal's UI: first one move, then the failover.
+//
+// It guards §4.9's cancel, which is the same from there: both copies of what is placed are
+// left to a human, what waits is abandoned, Lifeboat's taints go and the record of the stop stands.
+//
+// Rules: R4.9-34, R4.9-37, R4.9-38, R4.9-43.
+func cancelledInTheUI(s *scene) {
+	from, to := s.ruledPair()
+	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
+	s.kill(from)
+	s.awaitFailover(from, "one placed, one waiting", func(e *clusterFailover) bool {
+		return e.Moves[placed].Phase == "AwaitingHealth" && e.waits(waiting, "tolerating")
+	})
+	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, migrationID(from, placed), ""))
+	s.awaitFailover(from, "the move is left to a human, the failover goes on", func(e *clusterFailover) bool {
+		return e.ended(placed, "NeedsOperator") && e.waits(waiting, "tolerating") && e.Phase == "Evacuating"
+	})
+	s.keepsBoth(placed, from)
+
+	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, failoverID(from), ""))
+	s.phase(from, "Stopped")
+	s.stoppedBy(from, "cancellation request")
+	s.revive(from)
+	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned"})
+	s.dropTasks(placed)
+}
+
+// swapped loses the new target while the old copy is still held, after the first cluster has recovered.
+//
+// It guards the swap of §4.9: one write puts the first cluster back with its old copy, drops its task and
+// takes the failed target out under a task of its own. A third cluster would have had room.
+//
+// Rules: R4.9-14, R4.9-15, R4.9-29, R4.9-30.
+func swapped(s *scene) {
+	s.rule(time.Second, time.Second)
+	first := s.c(1)
+	app := s.deploy("app", first, 2, oneOf(s.all()...), faultStuckReadyAt+"="+s.c(2)+"=1,"+s.c(3)+"=1")
+	old := s.work(app, first)
+
+	s.kill(first)
+	s.awaitFailover(first, "placed, and not ready", func(e *clusterFailover) bool { return e.Moves[app].Phase == "AwaitingHealth" })
+	second := s.elsewhere(app, first)
+	s.revive(first)
+	s.awaitFailover(first, "untainted, and its old copy is held", func(e *clusterFailover) bool {
+		return e.Phase == "Settling" && e.Moves[app].Phase == "AwaitingHealth" && len(s.cluster(first).Spec.Taints) == 0
+	})
+	require.Empty(s, s.releases(app, first))
+
+	s.kill(second)
+	s.await("back on the first cluster", func() (bool, string) { return s.find(app).on(first), fmt.Sprintf("%+v", s.find(app)) })
+	s.became(s.ends(first, "Recovered"), map[string]string{app: "Restored"})
+	s.phase(second, "Evacuated")
+	swap := s.binding(s.evicted(app, second))
+	require.Equal(s, []target{{Name: first, Replicas: 2}}, swap.Spec.Clusters)
+	require.Empty(s, swap.held(first), "one write did it all")
+	require.Equal(s, s.evicted(app, second).Revision, s.released(app, first).Revision)
+	s.evicted(app, first)
+	s.releasedWhenItRan(app, second)
+	require.Equal(s, old.UID, s.work(app, first).UID, "its Work was never replaced")
+
+	s.recovers(second, map[string]string{app: "Migrated"})
+	s.purged(app, second)
 }

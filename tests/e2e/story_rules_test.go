@@ -10,30 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
 )
 
 var policies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clustertaintpolicies"}
-
-// noteByHand sets an annotation of a cluster as an administrator; an empty value
-// removes it.
-func (s *scene) noteByHand(name, annotation, value string) {
-	s.Helper()
-	set := any(value)
-	if value == "" {
-		set = nil
-	}
-	raw, err := marshal(object{"metadata": object{"annotations": object{annotation: set}}})
-	require.NoError(s, err)
-	require.NoError(s, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		after, err := s.api.Resource(clusters).Patch(s.ctx, name, types.MergePatchType, raw, metav1.PatchOptions{})
-		if err == nil {
-			s.sees(clusters, after)
-		}
-		return err
-	}))
-}
 
 // softTaint moves what asked for failover off a cluster that lives, because a human
 // put a soft taint on it, and nothing else.
@@ -48,7 +27,7 @@ func softTaint(s *scene) {
 	const bears = 3 * time.Second
 	from, to := s.c(1), s.c(2)
 	softly := deployment(s.namespace(), "softly", from, 1, oneOf(from, to))
-	softly.Object["spec"].(object)["failover"] = object{"cluster": object{"purgeMode": "Gracefully"}} //nolint:errcheck,forcetypeassert // made a line above
+	specOf(softly)["failover"] = object{"cluster": object{"purgeMode": "Gracefully"}}
 	softly.SetAnnotations(map[string]string{prefix + "toleration-seconds": "3"})
 	s.run(softly)
 	app, plain := keyOf(softly), s.deploy("plain", from, 1, oneOf(from, to))
@@ -72,8 +51,7 @@ func softTaint(s *scene) {
 	require.Nil(s, now.taint("example.com/slow", "PreferNoExecute"))
 	s.noteByHand(from, prefix+"soft-taints", "")
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
-	s.catchUp()
-	require.Empty(s, s.writesTo(plain))
+	s.leftAlone(plain)
 }
 
 // karmadasPolicy is a failover by a rule of Karmada's own kind, whose taint comes and
@@ -113,8 +91,7 @@ func karmadasPolicy(s *scene) {
 	s.releasedWhenItRan(app, from)
 	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window)), "tainted before its window had run out")
 	require.Contains(s, s.cluster(from).Annotations[prefix+"added-taints"], `"rule":"ClusterTaintPolicy/`+s.story.short+`"`)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // cordonedOnly is a rule with a NoSchedule taint alone: the taint comes and goes by its windows,
@@ -127,15 +104,17 @@ func cordonedOnly(s *scene) {
 		add, remove = 3 * time.Second, 2 * time.Second
 	)
 	rule := taintRule(s.story.short, "Ready", add, remove, s.all()...)
-	rule.Object["spec"].(object)["taints"].([]any)[0].(object)["key"] = key             //nolint:errcheck,forcetypeassert // as taintRule made it
-	rule.Object["spec"].(object)["taints"].([]any)[0].(object)["effect"] = "NoSchedule" //nolint:errcheck,forcetypeassert // as taintRule made it
+	taint := specOf(rule)["taints"].([]any)[0].(object) //nolint:errcheck,forcetypeassert // as taintRule made it
+	taint["key"], taint["effect"] = key, "NoSchedule"
 	s.create(rule)
 	from := s.c(1)
 	app := s.deploy("app", from, 1, oneOf(from, s.c(2)))
 
 	s.kill(from)
 	died := s.cluster(from).readiness().LastTransitionTime.Time
-	began := s.awaitFailover(from, "its window runs", func(e *clusterFailover) bool { return e.Phase == "Suspected" && !matchingSince(e).IsZero() })
+	began := s.awaitFailover(from, "its window runs", func(e *clusterFailover) bool {
+		return e.Phase == "Suspected" && !matchingSince(e).IsZero()
+	})
 	cordoned := s.phase(from, "Cordoned")
 	require.Equal(s, "Cordoned", cordoned.Reason)
 	require.Equal(s, matchingSince(began), matchingSince(cordoned))
@@ -148,18 +127,13 @@ func cordonedOnly(s *scene) {
 	s.revive(from)
 	s.became(s.ends(from, "Uncordoned"), map[string]string{})
 	require.Nil(s, s.cluster(from).taint(key, "NoSchedule"))
-	s.catchUp()
-	require.Empty(s, s.writesTo(app), "no workload moved")
+	s.leftAlone(app)
 	require.Contains(s, s.shows("history", from), "Uncordoned")
 }
 
 // shows is what lifeboat status or history prints, about a cluster or about the fleet.
 func (s *scene) shows(verb string, cluster ...string) string {
-	s.Helper()
-	cmd := s.lifeboat(verb, s.lab.At.Kubeconfigs["operator"], cluster...)
-	cmd.Stdout = nil
-	out, err := output(cmd)
-	require.NoError(s, err)
+	out := s.printed(verb, cluster...)
 	s.Logf("lifeboat %s %v:\n%s", verb, cluster, out)
 	return string(out)
 }
@@ -181,14 +155,12 @@ func workerKilledInTheWindow(s *scene) {
 		return e.Phase == "Suspected" && len(e.Windows) == 1 && matchingSince(e) != time.Time{}
 	})
 	require.NoError(s, s.worker.kill())
-	s.worker = nil
 	require.NoError(s, s.startWorker(s.ctx))
 	after := s.phase(from, "Evacuated")
 	require.Equal(s, matchingSince(began), matchingSince(after), "it was not restarted")
 	require.False(s, s.taintedAt(from).Seen.Before(matchingSince(began).Add(add)), "nor shortened")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // matchingSince is since when the one window of a failover matches.
@@ -199,4 +171,58 @@ func matchingSince(e *clusterFailover) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// garbledCredential is a member whose credential Karmada loses, twice: once it gets it back, and once
+// the member dies meanwhile. The controller is killed and started anew in between.
+//
+// It guards the external probe of §4.1: what looks like a dead cluster to Karmada is not failed over
+// while its API server answers, whoever leads; and a member that dies is, after its whole window.
+//
+// Rules: R4.1-48, R4.1-49, R4.1-50, R4.1-54, R4.1-55.
+func garbledCredential(s *scene) {
+	const window = 3 * time.Second
+	s.rule(window, time.Second)
+	from, to := s.c(1), s.c(2)
+	app := s.deploy("app", from, 1, oneOf(from, to))
+
+	s.garble(from)
+	suspected := s.answers(from)
+	require.Equal(s, "ClusterNotReachable", s.cluster(from).readiness().Reason)
+	s.remains(3*window, "nothing is moved", func() bool { return s.find(app).on(from) && s.cluster(from).taint(failedTaint, "NoExecute") == nil })
+	require.Contains(s, s.shows("status", from), "MemberAnswers")
+	s.warned("default", from, "MemberAnswers")
+
+	require.NoError(s, s.controller.kill())
+	require.NoError(s, s.startController(s.ctx))
+	s.await("the next controller leads", func() (bool, string) { return s.leads(s.controller), "" })
+	s.remains(3*window, "still nothing is moved", func() bool { return s.cluster(from).taint(failedTaint, "NoExecute") == nil })
+	require.Equal(s, suspected.FailoverID, s.answers(from).FailoverID)
+
+	s.ungarble(from)
+	s.became(s.ends(from, "FalseAlarm"), map[string]string{})
+	s.leftAlone(app)
+
+	s.garble(from)
+	s.answers(from)
+	s.control("kill", from, nil)
+	died := time.Now()
+	s.phase(from, "Evacuated")
+	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window)), "tainted before its window had run out")
+	s.releasedWhenItRan(app, from)
+	s.control("ungarble", from, nil)
+	s.recovers(from, map[string]string{app: "Migrated"})
+}
+
+// garble makes the credential worthless by which Karmada reaches a member, and waits until Karmada has
+// noticed; ungarble puts the good one back.
+func (s *scene) garble(name string) { s.member("garble", name, false) }
+
+func (s *scene) ungarble(name string) { s.member("ungarble", name, true) }
+
+// answers waits until a failover says that its member answers the external probe.
+func (s *scene) answers(cluster string) *clusterFailover {
+	return s.awaitFailover(cluster, "its member answers", func(e *clusterFailover) bool {
+		return e.Phase == "Suspected" && e.Reason == "MemberAnswers"
+	})
 }

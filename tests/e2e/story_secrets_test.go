@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
-	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/proxy"
 	"go.temporal.io/api/workflowservice/v1"
@@ -50,8 +49,7 @@ func secretsStay(s *scene) {
 	s.order("resume", from, "--reason", confided)
 	s.phase(from, "Evacuated")
 	s.wrongAsked(v)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 	require.Contains(s, s.toldByCodec(from), confided, "who has the keys reads it")
 
 	left := s.leftAnywhere(v)
@@ -71,7 +69,6 @@ func secretsStay(s *scene) {
 // behind restarts the product with a vault: in a namespace of its own, for what is
 // encrypted there nobody else reads.
 func (s *scene) behind(v *vault) {
-	s.Helper()
 	require.NoError(s, s.stopProduct())
 	file := func(name string) string { return filepath.Join(v.folder, name) }
 	s.env = []string{
@@ -100,7 +97,6 @@ func (s *scene) behind(v *vault) {
 
 // look has the story itself ask about another namespace, by the lab's own door.
 func (s *scene) look(namespace string, by converter.DataConverter) {
-	s.Helper()
 	s.temporal.Close()
 	c, err := client.DialContext(context.Background(), client.Options{ // also when the story's own has ended
 		HostPort: s.lab.At.TemporalAddress, Namespace: namespace, Logger: silent{}, DataConverter: by,
@@ -111,7 +107,6 @@ func (s *scene) look(namespace string, by converter.DataConverter) {
 
 // wrongAsked has the CLI fail in the ways in which a secret might be said.
 func (s *scene) wrongAsked(v *vault) {
-	s.Helper()
 	wrong := filepath.Join(v.folder, "wrong")
 	const typed = "mistyped-and-still-secret"
 	v.secrets["what is wrong"] = typed
@@ -134,7 +129,6 @@ func (s *scene) wrongAsked(v *vault) {
 // toldByCodec has lifeboat codec decrypt all payloads of a failover's history for a page
 // of the UI, and returns what it said.
 func (s *scene) toldByCodec(cluster string) string {
-	s.Helper()
 	address, err := freeAddress(s.ctx)
 	require.NoError(s, err)
 	args := []string{"--listen", address}
@@ -171,21 +165,12 @@ func (s *scene) toldByCodec(cluster string) string {
 }
 
 func (s *scene) history(id, run string) *historypb.History {
-	s.Helper()
-	all := &historypb.History{}
-	events := s.temporal.GetWorkflowHistory(s.ctx, id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		event, err := events.Next()
-		require.NoError(s, err)
-		all.Events = append(all.Events, event)
-	}
-	return all
+	return &historypb.History{Events: s.eventsOf(id, run)}
 }
 
 // payloads are all that stand anywhere in a message; search attributes, which the server
 // has to read, only where they are asked for.
 func (s *scene) payloads(in proto.Message, searchable bool) []*commonpb.Payload {
-	s.Helper()
 	var all []*commonpb.Payload
 	require.NoError(s, proxy.VisitPayloads(s.ctx, in, proxy.VisitPayloadsOptions{
 		SkipSearchAttributes: !searchable,
@@ -199,7 +184,6 @@ func (s *scene) payloads(in proto.Message, searchable bool) []*commonpb.Payload 
 
 // text is a message with what its payloads hold.
 func (s *scene) text(in proto.Message, payloads []*commonpb.Payload) string {
-	s.Helper()
 	var text strings.Builder
 	raw, err := protojson.Marshal(in)
 	require.NoError(s, err)
@@ -215,7 +199,6 @@ func (s *scene) text(in proto.Message, payloads []*commonpb.Payload) string {
 // before, by where it stands. What is encrypted is there twice. In the namespace of this
 // story all is: but for the search attributes.
 func (s *scene) leftAnywhere(v *vault) map[string]string {
-	s.Helper()
 	left := map[string]string{}
 	sealed := s.leftInTemporal(v, hushed, left)
 	require.Greater(s, sealed, 20, "payloads were encrypted")
@@ -251,7 +234,6 @@ func (s *scene) leftAnywhere(v *vault) map[string]string {
 // leftInTemporal adds histories, memos and pages. Where there is a vault all must be
 // encrypted; it counts how many payloads were.
 func (s *scene) leftInTemporal(v *vault, namespace string, left map[string]string) (sealed int) {
-	s.Helper()
 	runs, err := s.temporal.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, PageSize: 1000})
 	require.NoError(s, err)
 	for _, run := range runs.GetExecutions() {

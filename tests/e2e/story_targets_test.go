@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -25,20 +26,15 @@ func noTarget(s *scene) {
 		q := e.queued(app)
 		return q != nil && q.State == "blocked" && q.Reason == "NoTarget" && q.Tries > 1
 	})
-	s.catchUp()
-	require.Empty(s, s.writesTo(app), "the old copy is left alone")
+	s.leftAlone(app)
 	require.Equal(s, old.UID, s.work(app, from).UID)
 	require.Nil(s, s.work(app, from).DeletionTimestamp)
 
-	require.NoError(s, s.lab.control(s.ctx, "join", "", member{Name: joins, Labels: map[string]string{"story": s.story.short}}))
-	s.awaitFailover(from, "migrated", func(e *clusterFailover) bool {
-		o := e.outcome(app)
-		return o != nil && o.Outcome == "Migrated"
-	})
+	s.control("join", "", member{Name: joins, Labels: map[string]string{"story": s.story.short}})
+	s.moved(from, app)
 	require.Equal(s, []string{joins}, s.find(app).targets())
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // spreadAndDivided loses one of two regions' clusters: a workload that must be in both
@@ -58,7 +54,7 @@ func spreadAndDivided(s *scene) {
 		object{"spreadByField": "cluster", "minGroups": int64(2), "maxGroups": int64(2)},
 	}
 	inBoth := deployment(s.namespace(), "both", from, 1, both)
-	inBoth.Object["spec"].(object)["clusters"] = []any{ //nolint:errcheck,forcetypeassert // made a line above
+	specOf(inBoth)["clusters"] = []any{
 		object{"name": from, "replicas": int64(1)}, object{"name": far, "replicas": int64(1)},
 	}
 	byRoom := func(names ...string) object {
@@ -75,10 +71,8 @@ func spreadAndDivided(s *scene) {
 	s.blocked(from, pinned, "NoCapacity")
 	require.ElementsMatch(s, []string{small, far}, s.find(keyOf(inBoth)).targets(), "one in each region")
 	require.Equal(s, []string{far}, s.find(large).targets())
-	s.catchUp()
-	require.Empty(s, s.writesTo(pinned), "the old copies are left alone")
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{keyOf(inBoth): "Migrated", large: "Migrated", pinned: "Abandoned"})
+	s.leftAlone(pinned)
+	s.recovers(from, map[string]string{keyOf(inBoth): "Migrated", large: "Migrated", pinned: "Abandoned"})
 }
 
 // twoOfThree is what was recorded from a real Karmada: it says Healthy while two of
@@ -89,8 +83,7 @@ func spreadAndDivided(s *scene) {
 //
 // Rules: R4.7-23.
 func twoOfThree(s *scene) {
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	app := s.deploy("app", from, 3, oneOf(from, to), faultStuckReadyAt+"="+to+"=2")
 
 	s.kill(from)
@@ -99,8 +92,7 @@ func twoOfThree(s *scene) {
 		return i != nil && i.Status.ReadyReplicas == 2, ""
 	})
 	s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
-		m := e.Moves[app]
-		return m.Phase == "AwaitingHealth" && m.Reason == "NotHealthy"
+		return e.Moves[app].Phase == "AwaitingHealth" && e.Moves[app].Reason == "NotHealthy"
 	})
 	s.remains(2*minHealthy, "held while two of three are ready", func() bool {
 		return len(s.find(app).held(from)) == 1
@@ -109,8 +101,7 @@ func twoOfThree(s *scene) {
 
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
 // targetDies loses the new target while its copy is Healthy on paper, and will stay
@@ -147,4 +138,86 @@ func targetDies(s *scene) {
 	require.False(s, released.Seen.Before(again.Add(detection)), "released before health had held anew for %s", detection)
 	s.taintByHand(from, "example.com/maintenance", "NoExecute", false)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
+}
+
+// fullEvacuation is the whole way from the first symptom to the last purge.
+//
+// It guards invariant 1 (nothing released before the new copy runs in full: the
+// last look in the release activity), 3 (nothing evicted before the window's end,
+// nor before its own toleration's), the order of §4.2 (both taints stand before
+// the first eviction) and 7 (a complete report).
+//
+// Rules: R4.1-16, R4.2-5, R4.3-5, R4.7-33, R4.9-8.
+func fullEvacuation(s *scene) {
+	const window, toleration = 3 * time.Second, 4 * time.Second
+	s.rule(window, 2*time.Second)
+	ns, from, a, b := s.namespace(), s.c(1), s.c(2), s.c(3)
+	bindings := map[string]string{}
+	s.run(
+		deployment(ns, "duplicated", from, 2, oneOf(from, a)),
+		deployment(ns, "divided", "", 6, dividedOver(from, a, b)),
+		deployment(ns, "grouped", from, 1, groups(from, b)),
+		deployment(ns, "tolerant", from, 1, tolerating(oneOf(from, b), toleration)),
+		stateful(deployment(ns, "stateful", from, 2, oneOf(from, a))),
+		clusterRole("evac-reader", from, oneOf(from, a)),
+	)
+	for _, u := range s.bindings {
+		bindings[keyOf(u)] = "Migrated"
+	}
+	bystander := s.deploy("bystander", a, 1, oneOf(a, b))
+	require.True(s, s.find(ns+"/divided").on(from), "the divided one runs on %s too", from)
+
+	planned := s.plan(from)
+	s.kill(from)
+	failedAt := s.cluster(from).readiness().LastTransitionTime.Time
+	e := s.phase(from, "Evacuated")
+	require.Len(s, e.Results, len(bindings))
+	require.Len(s, e.PendingPurges, len(bindings), "the old Works cannot go while %s is away", from)
+	s.planHeld(planned, from, bindings)
+	s.explainedMigrated("deployment/tolerant", from)
+
+	tainted := s.taintedAt(from)
+	for key := range bindings {
+		evicted := s.evicted(key, from)
+		require.False(s, evicted.Seen.Before(failedAt.Add(window)), "%s was evicted before the window's end", key)
+		require.Greater(s, evicted.Revision, tainted.Revision, "%s was evicted before both taints stood", key)
+		s.releasedWhenItRan(key, from)
+	}
+	due := s.cluster(from).taint(failedTaint, "NoExecute").TimeAdded.Add(toleration)
+	require.False(s, s.evicted(ns+"/tolerant", from).Seen.Before(due), "the tolerant one was evicted before its time")
+
+	s.revive(from)
+	r := s.ends(from, "Recovered")
+	s.became(r, bindings)
+	require.Empty(s, r.PendingPurges, "every old copy is gone")
+	for key := range bindings {
+		require.False(s, s.find(key).on(from) && key != ns+"/divided", "%s went back", key)
+		s.purged(key, from)
+	}
+	require.Empty(s, s.writesTo(bystander), "what does not run on %s is left alone", from)
+	s.recounted(from, len(bindings))
+}
+
+// taintedAt is the first version of a cluster with the rule's taint and the evacuation taint.
+func (s *scene) taintedAt(name string) version {
+	versions := s.clusterVersions(name)
+	at := slices.IndexFunc(versions, func(v version) bool {
+		c := s.clusterIn(v)
+		return c.taint(failedTaint, "NoExecute") != nil && c.taint(evacuatingTaint, "NoSchedule") != nil
+	})
+	require.GreaterOrEqual(s, at, 0, "%s never had both taints", name)
+	return versions[at]
+}
+
+// releasedWhenItRan: a binding was released once, and in the very state that the hold
+// task went, every copy that is to stay ran in full.
+func (s *scene) releasedWhenItRan(key, from string) version {
+	v := s.released(key, from)
+	b := s.binding(v)
+	require.NotEmpty(s, b.Spec.Clusters, "%s was released without a target", key)
+	for _, t := range b.Spec.Clusters {
+		require.True(s, b.runs(t), "%s was released at revision %d although it did not run on %s in full: %+v",
+			key, v.Revision, t.Name, b.item(t.Name))
+	}
+	return v
 }

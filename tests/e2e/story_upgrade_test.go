@@ -60,8 +60,7 @@ func upgraded(s *scene) {
 		return e.outcome(l.slow) != nil && e.outcome(l.fenced) != nil
 	})
 
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{
+	s.recovers(from, map[string]string{
 		l.moved: "Migrated", l.slow: "Migrated", l.fenced: "Migrated", l.idle: "Migrated", l.bare: "Restored",
 	})
 	s.onceEach(l.fenced)
@@ -88,8 +87,7 @@ func upgraded(s *scene) {
 // is gone, nothing is done twice, and no task fails.
 func buildsChangeHands(s *scene) {
 	const optedOut = prefix + "enabled"
-	s.rule(time.Second, time.Second)
-	from, to := s.c(1), s.c(2)
+	from, to := s.ruledPair()
 	slow := s.deploy("slow", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	late := s.deploy("late", from, 1, oneOf(from, to), optedOut+"=false")
 
@@ -125,8 +123,7 @@ func buildsChangeHands(s *scene) {
 	s.is("b")
 	require.NoError(s, a.stop())
 	s.worker = b
-	s.revive(from)
-	s.became(s.ends(from, "Recovered"), map[string]string{slow: "Migrated", late: "Migrated"})
+	s.recovers(from, map[string]string{slow: "Migrated", late: "Migrated"})
 	s.onceEach("")
 	for _, id := range []string{pacerID, failoverID(from), migrationID(from, slow), migrationID(from, late)} {
 		require.Empty(s, s.tasks(id).failed, id)
@@ -135,7 +132,6 @@ func buildsChangeHands(s *scene) {
 
 // besides starts one more worker beside those that run, with settings of its own.
 func (s *scene) besides(name string, settings ...string) *process {
-	s.Helper()
 	args := []string{"--mode", s.mode}
 	for _, each := range settings {
 		args = append(args, "--set", each)
@@ -153,7 +149,6 @@ func (s *scene) besides(name string, settings ...string) *process {
 // is makes a build the current one, as soon as Temporal has heard of it, and waits until that is
 // everywhere: what `temporal worker deployment set-current-version` does.
 func (s *scene) is(build string) {
-	s.Helper()
 	all := s.temporal.WorkerDeploymentClient().GetHandle("lifeboat")
 	s.await("build "+build+" is current", func() (bool, string) {
 		_, err := all.SetCurrentVersion(s.ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
@@ -169,7 +164,6 @@ func (s *scene) is(build string) {
 
 // at waits until workflows have moved to a build; none is pinned to it.
 func (s *scene) at(build string, ids ...string) {
-	s.Helper()
 	for _, id := range ids {
 		s.await(id+" is at build "+build, func() (bool, string) {
 			d, err := s.temporal.DescribeWorkflowExecution(s.ctx, id, "")
@@ -191,13 +185,9 @@ type shares struct{ done, failed map[string]int }
 
 // tasks are those of a workflow's last run.
 func (s *scene) tasks(id string) shares {
-	s.Helper()
 	by := shares{done: map[string]int{}, failed: map[string]int{}}
 	who := func(identity string) string { return identity[strings.LastIndex(identity, ":"):] }
-	events := s.temporal.GetWorkflowHistory(s.ctx, id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		event, err := events.Next()
-		require.NoError(s, err)
+	for _, event := range s.eventsOf(id, "") {
 		switch a := event.GetAttributes().(type) {
 		case *history.HistoryEvent_WorkflowTaskCompletedEventAttributes:
 			by.done[who(a.WorkflowTaskCompletedEventAttributes.GetIdentity())]++

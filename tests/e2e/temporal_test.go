@@ -9,6 +9,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 )
@@ -118,6 +119,23 @@ func (e *clusterFailover) outcome(k string) *outcome {
 	return &e.Results[at]
 }
 
+// waits: a binding is queued in a state and, where one is given, for a reason.
+func (e *clusterFailover) waits(k, state string, reason ...string) bool {
+	q := e.queued(k)
+	return q != nil && q.State == state && (len(reason) == 0 || q.Reason == reason[0])
+}
+
+// ended: a binding has an outcome.
+func (e *clusterFailover) ended(k, outcome string) bool {
+	o := e.outcome(k)
+	return o != nil && o.Outcome == outcome
+}
+
+// awaitsFence: an operator has to confirm that a binding's old copy is dead, and is called.
+func (e *clusterFailover) awaitsFence(k string) bool {
+	return e.Moves[k].Phase == "AwaitingFence" && e.Moves[k].Attention != ""
+}
+
 // String is a failover in a few lines, for a story that fails.
 func (e *clusterFailover) String() string {
 	var b strings.Builder
@@ -159,6 +177,17 @@ func (t temporal) status(ctx context.Context, id string) (enumspb.WorkflowExecut
 func (t temporal) running(ctx context.Context, id string) (bool, error) {
 	status, err := t.status(ctx, id)
 	return status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+}
+
+// events are those of a run, the last one where no run is given.
+func (t temporal) events(ctx context.Context, id, run string) (all []*history.HistoryEvent, err error) {
+	events := t.GetWorkflowHistory(ctx, id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for err == nil && events.HasNext() {
+		var event *history.HistoryEvent
+		event, err = events.Next()
+		all = append(all, event)
+	}
+	return all, err
 }
 
 // query asks a workflow for its status.

@@ -36,7 +36,6 @@ type door struct {
 
 // openDoor puts one before the lab's Temporal, until the story ends.
 func (s *scene) openDoor(cert tls.Certificate, trusts *x509.CertPool, key string) *door {
-	s.Helper()
 	d := &door{trusts: trusts, key: key, open: map[net.Conn]bool{}}
 	plain := &http.Protocols{}
 	plain.SetUnencryptedHTTP2(true)
@@ -128,7 +127,6 @@ type vault struct {
 }
 
 func (s *scene) newVault() *vault {
-	s.Helper()
 	v := &vault{folder: s.TempDir(), own: testca.New(s), secrets: map[string]string{}}
 	v.keyFile, v.apiKey = filepath.Join(v.folder, "keys"), filepath.Join(v.folder, "api-key")
 	for who, kubeconfig := range s.lab.At.Kubeconfigs {
@@ -181,7 +179,6 @@ func (v *vault) newAPIKey(s *scene) string {
 
 // exchange replaces every secret; what was good before is good for nothing.
 func (v *vault) exchange(s *scene) {
-	s.Helper()
 	before, err := os.ReadFile(v.keyFile)
 	require.NoError(s, err)
 	v.newKey(s, "young", string(before)) // the old one still decrypts

@@ -56,29 +56,18 @@ type trouble func(w http.ResponseWriter, r *http.Request, body []byte) bool
 type cut struct {
 	point string
 	after bool
-	here  chan struct{} // closed when the effect has come to it
-	goOn  chan struct{} // closed when the connection may be dropped
+	halt
 	// late lets the request, or its answer, pass in the end instead of dropping it.
 	late bool
 }
 
-func newCut(point string, after bool) *cut {
-	return &cut{point: point, after: after, here: make(chan struct{}), goOn: make(chan struct{})}
-}
+func newCut(point string, after bool) *cut { return &cut{point: point, after: after, halt: newHalt()} }
 
-func (c *cut) reached() bool {
-	select {
-	case <-c.here:
-		return true
-	default:
-		return false
+// letGo lets what was cut go on, where there is a cut.
+func (c *cut) letGo() {
+	if c != nil {
+		c.halt.letGo()
 	}
-}
-
-// wait holds what came here until it may go on, or the wire is closed.
-func (c *cut) wait() {
-	close(c.here)
-	<-c.goOn
 }
 
 type cutKey struct{}
@@ -226,7 +215,7 @@ func (w *wire) open(to *url.URL, transport http.RoundTripper, start func(*httpte
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: func(r *http.Response) error {
 			if at, ok := r.Request.Context().Value(cutKey{}).(*cut); ok {
-				at.wait()
+				at.wait(context.Background())
 				if !at.late {
 					return errCut
 				}
@@ -287,7 +276,7 @@ func (w *wire) serve(proxy http.Handler, rw http.ResponseWriter, r *http.Request
 		// Not the client's own context: it may be dead before the effect has happened.
 		r = r.WithContext(context.WithValue(context.WithoutCancel(r.Context()), cutKey{}, at))
 	default:
-		at.wait()
+		at.wait(context.Background()) // not the client's own context, which may be dead
 		if !at.late {
 			panic(http.ErrAbortHandler)
 		}

@@ -107,7 +107,6 @@ func TestWhatAHuntSaysIsUnderstood(t *testing.T) {
 }
 
 func hasTest(t *testing.T, dir, name string) bool {
-	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	require.NoError(t, err)
 	for _, file := range files {

@@ -24,7 +24,6 @@ const (
 )
 
 func read(t *testing.T, file string) string {
-	t.Helper()
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	return string(content)
@@ -42,7 +41,6 @@ func found(pattern, in string) []string {
 
 // exported are the metrics of both programs, without the endings of histograms.
 func exported(t *testing.T) map[string]bool {
-	t.Helper()
 	names := map[string]bool{}
 	registry := telemetry.NewRegistry("test", "")
 	telemetry.PublishCredentials(registry, nil)
@@ -83,7 +81,6 @@ func exported(t *testing.T) map[string]bool {
 // ofTheSDK adds what Temporal's SDK counts, from where it names it: a new SDK may call
 // it something else.
 func ofTheSDK(t *testing.T, names map[string]bool) {
-	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "go.temporal.io/sdk").Output()
 	require.NoError(t, err)
 	text := read(t, filepath.Join(strings.TrimSpace(string(dir)), "internal/common/metrics/constants.go"))
@@ -108,7 +105,6 @@ func ofTheSDK(t *testing.T, names map[string]bool) {
 
 // queries are the expressions of the dashboard.
 func queries(t *testing.T) string {
-	t.Helper()
 	var board struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}

@@ -20,7 +20,6 @@ const folder = "../../deploy/rbac"
 
 // each has every object of the folder looked at.
 func each(t *testing.T, do func(kind string, document []byte)) {
-	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -38,7 +37,6 @@ func each(t *testing.T, do func(kind string, document []byte)) {
 // roles are the rules of every Role and ClusterRole by name; those of a Role carry
 // its namespace.
 func roles(t *testing.T) map[string][]k8sadapter.Permission {
-	t.Helper()
 	found := map[string][]k8sadapter.Permission{}
 	each(t, func(kind string, document []byte) {
 		var role rbacv1.Role // a ClusterRole has the same rules
@@ -52,7 +50,6 @@ func roles(t *testing.T) map[string][]k8sadapter.Permission {
 
 // bound is who has which role: the subjects by the role's name.
 func bound(t *testing.T) map[string][]string {
-	t.Helper()
 	found := map[string][]string{}
 	each(t, func(kind string, document []byte) {
 		role, is := strings.CutSuffix(kind, "Binding")

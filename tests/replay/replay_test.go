@@ -56,7 +56,6 @@ func TestEveryRecordedHistoryReplays(t *testing.T) {
 }
 
 func load(t *testing.T, file string) *history.History {
-	t.Helper()
 	packed, err := os.Open(file)
 	require.NoError(t, err)
 	defer packed.Close() //nolint:errcheck // read only

@@ -162,6 +162,12 @@ func (g *generator) at(d time.Duration, do, cluster string) {
 	g.s.Steps = append(g.s.Steps, Step{At: d, Do: do, Cluster: cluster})
 }
 
+// during adds a step and the one that ends it.
+func (g *generator) during(from, to time.Duration, do, undo, cluster string) {
+	g.at(from, do, cluster)
+	g.at(to, undo, cluster)
+}
+
 func (g *generator) end() time.Duration {
 	end := time.Duration(0)
 	for _, x := range g.s.Steps {
@@ -184,12 +190,10 @@ func (g *generator) failure(c string, at time.Duration) {
 	back := at + g.between(20*time.Second, 8*time.Minute)
 	switch {
 	case g.one(15): // somebody else's taint
-		g.at(at, "taint", c)
-		g.at(back, "untaint", c)
+		g.during(at, back, "taint", "untaint", c)
 		return
 	case g.one(10): // a soft one
-		g.at(at, "soft", c)
-		g.at(back, "unsoft", c)
+		g.during(at, back, "soft", "unsoft", c)
 		return
 	case g.one(8): // the cluster goes for good, or for a while
 		g.at(at, "down", c)
@@ -225,8 +229,7 @@ func (g *generator) operators() {
 	}
 	if g.one(12) {
 		at := g.between(0, end)
-		g.at(at, "halt", "")
-		g.at(at+g.between(time.Second, 5*time.Minute), "go", "")
+		g.during(at, at+g.between(time.Second, 5*time.Minute), "halt", "go", "")
 	}
 	for g.one(15) {
 		g.s.Steps = append(g.s.Steps, Step{At: g.between(0, end), Do: "rate", N: pick(g, 0, 100, 500, 2000, 20000)})
@@ -254,8 +257,7 @@ func (g *generator) operators() {
 	}
 	if g.one(10) {
 		at := g.between(0, end)
-		g.at(at, "blind", "")
-		g.at(at+g.between(time.Second, 6*time.Minute), "see", "")
+		g.during(at, at+g.between(time.Second, 6*time.Minute), "blind", "see", "")
 	}
 }
 
@@ -268,12 +270,10 @@ func (g *generator) users() {
 	}
 	if g.one(20) {
 		at, c := g.between(0, end), g.cluster()
-		g.at(at, "sicken", c)
-		g.at(at+g.between(time.Second, 5*time.Minute), "cure", c)
+		g.during(at, at+g.between(time.Second, 5*time.Minute), "sicken", "cure", c)
 	}
 	if g.one(6) {
 		at := g.between(0, end)
-		g.at(at, "drop-rules", "")
-		g.at(at+g.between(time.Second, 5*time.Minute), "put-rules", "")
+		g.during(at, at+g.between(time.Second, 5*time.Minute), "drop-rules", "put-rules", "")
 	}
 }

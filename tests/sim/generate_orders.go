@@ -81,15 +81,12 @@ func (g *generator) chain() {
 	if g.one(60) {
 		g.s.Times["healthy"] = pick(g, 4*time.Minute, 8*time.Minute)
 	} else {
-		g.at(0, "sicken", to)
-		g.at(at+12*time.Minute, "cure", to)
+		g.during(0, at+12*time.Minute, "sicken", "cure", to)
 	}
 	back := at + addAfter + g.between(10*time.Second, 2*time.Minute)
 	falls := back - 50*time.Second + g.between(0, 140*time.Second)
-	g.at(at, "down", from)
-	g.at(back, "up", from)
-	g.at(falls, "down", to)
-	g.at(falls+g.between(2*time.Minute, 6*time.Minute), "up", to)
+	g.during(at, back, "down", "up", from)
+	g.during(falls, falls+g.between(2*time.Minute, 6*time.Minute), "down", "up", to)
 }
 
 // drains empty clusters, well or not, and mostly end again.
@@ -150,8 +147,7 @@ func (g *generator) policies() {
 	}
 	if g.one(20) {
 		at := g.between(0, g.end())
-		g.at(at, "drop-policy", "")
-		g.at(at+g.between(time.Second, 4*time.Minute), "put-policy", "")
+		g.during(at, at+g.between(time.Second, 4*time.Minute), "drop-policy", "put-policy", "")
 	}
 }
 
@@ -181,8 +177,7 @@ func (g *generator) storm() {
 	at := g.between(time.Second, g.end())
 	back := at + g.between(3*time.Minute, 9*time.Minute)
 	for _, c := range g.clusters(g.s.Fleet*(50+g.r.IntN(50))/100 + g.r.IntN(2)) {
-		g.at(at+g.between(0, 30*time.Second), "down", c)
-		g.at(back+g.between(0, time.Minute), "up", c)
+		g.during(at+g.between(0, 30*time.Second), back+g.between(0, time.Minute), "down", "up", c)
 	}
 }
 

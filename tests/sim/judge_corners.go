@@ -1,11 +1,15 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	corev1 "k8s.io/api/core/v1"
@@ -230,4 +234,96 @@ func (s *sim) sane() {
 	if p.Written < 0 || p.Unused < 0 || p.Unused > p.Granted || p.Written > p.Granted {
 		s.judge.violates("12: the pacer counts %d written and %d unused of %d granted", p.Written, p.Unused, p.Granted)
 	}
+}
+
+// told judges by itself what a verdict of the controller is about, as the controller could see it when
+// it signalled; what it returns is to be called when the signal has reached its migration. A verdict
+// counts as a look does: from when it is heard, and only where no newer version was read or told.
+func (j *judge) told(migration string, fact proof.BindingFact) func() {
+	b, known := j.versions[fact.ResourceVersion]
+	if fact.Verdict == nil || !known {
+		return func() {}
+	}
+	sent := j.s.now()
+	var well []string
+	for _, t := range b.Clusters {
+		away := j.awayAt(t.Name, sent) && j.awayAt(t.Name, sent.Add(-watchLag))
+		if illCopy(b, t) == "" && !away {
+			well = append(well, t.Name)
+		}
+	}
+	return func() {
+		if newest := j.newest[migration]; newest != "" && !rules.IsOlder(newest, fact.ResourceVersion) {
+			return
+		}
+		j.newest[migration], j.said[migration] = fact.ResourceVersion, well
+		was, is := j.well[migration], map[string]time.Time{}
+		for _, name := range well {
+			is[name] = j.s.now()
+			if since, known := was[name]; known && !since.Before(j.s.ran[migration]) {
+				is[name] = since
+			}
+		}
+		j.well[migration] = is
+		j.s.count["verdicts heard"]++
+	}
+}
+
+// toldSince is what a look comes to that ended after a verdict about a newer version than it read: the
+// verdict is followed next.
+func (j *judge) toldSince(migration string, looked map[string]time.Time) map[string]time.Time {
+	is := map[string]time.Time{}
+	for _, name := range j.said[migration] {
+		is[name] = j.s.now()
+		if since, known := looked[name]; known {
+			is[name] = since
+		}
+	}
+	return is
+}
+
+// requests notes what a migration could say when it asks for its release.
+func (j *judge) requests(migration, activity string) {
+	if activity == activities.NameRelease {
+		j.shown[migration] = maps.Clone(j.well[migration])
+	}
+}
+
+// took notes what an eviction took out, and judges what it took along.
+func (j *judge) took(w world.Write, before, after *karmada.Binding, first bool) {
+	if first {
+		j.states(w, before, after)
+	}
+	if e := j.evicted[id(w.Cluster, before)]; e != nil && e.generation == 0 {
+		e.generation = after.Generation
+	}
+}
+
+// restoreWait is the default of the terms that every story runs under.
+const restoreWait = 30 * time.Second
+
+// restores judges that a cluster is put back: the scheduler must have answered the
+// eviction, or its answer on the way would undo it.
+func (j *judge) restores(w world.Write, b *karmada.Binding) {
+	j.s.count["restores"]++
+	e := j.evicted[id(w.Cluster, b)]
+	if e != nil && !j.bygone(w.Cluster, b) && w.Op == "restore" { // else a deleted cluster's last act
+		j.answered(w, b, e)
+		e.restored = true
+	}
+}
+
+// answered judges that the scheduler has answered an eviction.
+func (j *judge) answered(w world.Write, b *karmada.Binding, e *eviction) {
+	if b.Status.ObservedGeneration >= e.generation {
+		return
+	}
+	now := j.s.now()
+	if s := b.Status.Scheduled; s != nil && s.Status == corev1.ConditionFalse {
+		since := s.LastTransition
+		if !since.Before(e.at.Truncate(time.Second)) || now.Sub(e.at) >= restoreWait {
+			return
+		}
+	}
+	j.violates("2: %s is put back on %s before the scheduler has answered its eviction", w.Binding, w.Cluster)
 }

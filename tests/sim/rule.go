@@ -1,14 +1,17 @@
 package sim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // ruleEdits are what step edit-rule makes of the rule's windows, by its number: after what time
@@ -101,4 +104,178 @@ func (j *judge) rash(w world.Write) {
 	if longest < window-2*time.Second {
 		j.violates("4.1: %s gets %s after it matched for %s of %s", w.Cluster, taintKey, longest, window)
 	}
+}
+
+const (
+	// policyTaint is what the one ClusterTaintPolicy of a story puts, while the condition
+	// networkReady of a cluster that may well be Ready is False.
+	policyTaint  = "failover.example.org/cut-off"
+	networkReady = "NetworkReady"
+)
+
+// policy is Karmada's own way to say when a cluster is tainted, and when no more.
+func policy() rules.Rule {
+	when := func(status corev1.ConditionStatus) []rules.MatchCondition {
+		return []rules.MatchCondition{{
+			ConditionType: networkReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{status},
+		}}
+	}
+	return rules.Rule{
+		Name: rules.PolicyPrefix + "network", Policy: true,
+		MatchConditions: when(corev1.ConditionFalse), RemoveConditions: when(corev1.ConditionTrue),
+		Taints: []karmada.RuleTaint{{Key: policyTaint, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
+	}
+}
+
+// putPolicy puts or removes the ClusterTaintPolicy.
+func (s *sim) putPolicy(there bool) {
+	s.policed = there
+	s.rules(s.judge.ruling)
+}
+
+// network turns the condition that only the policy looks at.
+func (s *sim) network(cluster string, status corev1.ConditionStatus) {
+	if !s.there(cluster) {
+		return
+	}
+	s.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
+		next := karmada.Condition{Type: networkReady, Status: status, Reason: "Probe", LastTransition: s.now()}
+		conditions := slices.Clone(c.Conditions)
+		if at := slices.IndexFunc(conditions, func(x karmada.Condition) bool { return x.Type == networkReady }); at >= 0 {
+			conditions[at] = next
+		} else {
+			conditions = append(conditions, next)
+		}
+		c.Conditions = conditions
+	})
+}
+
+// networkIs is what the condition of a cluster says, empty when it has none.
+func networkIs(c karmada.Cluster) corev1.ConditionStatus {
+	for _, x := range c.Conditions {
+		if x.Type == networkReady {
+			return x.Status
+		}
+	}
+	return ""
+}
+
+// garble makes an object one that nobody understands, or mends it.
+func (s *sim) garble(x Step, why string) {
+	if x.Cluster != "" {
+		if s.there(x.Cluster) {
+			s.world.ChangeCluster(x.Cluster, func(c *karmada.Cluster) { c.Malformed = why })
+		}
+		return
+	}
+	s.world.Edit(Binding{Name: x.Binding}.key(), func(b *karmada.Binding) { b.Malformed = why })
+}
+
+// malformed is what a garbled object says of itself.
+const malformed = "a story made it so"
+
+func putPolicy(there bool) func(*sim, workflow.Context, Step) {
+	return func(s *sim, _ workflow.Context, _ Step) { s.putPolicy(there) }
+}
+
+func network(status corev1.ConditionStatus) func(*sim, workflow.Context, Step) {
+	return func(s *sim, _ workflow.Context, x Step) { s.network(x.Cluster, status) }
+}
+
+// ungarble mends whatever was garbled.
+func (s *sim) ungarble() {
+	for _, b := range s.world.Everything() {
+		if b.Malformed != "" {
+			s.garble(Step{Binding: b.Key.Name}, "")
+		}
+	}
+	for n := range s.schedule.Fleet {
+		if c, there := s.world.Standing(clusterName(n)); there && c.Malformed != "" {
+			s.garble(Step{Cluster: clusterName(n)}, "")
+		}
+	}
+}
+
+// external probe is the controller's own probe: it sees what is there, unless a story has it err.
+type externalProbe struct{ s *sim }
+
+// Says implements watch.Testifier.
+func (w externalProbe) Says(cluster string) rules.ExternalProbe {
+	s := w.s
+	if !s.externallyProbed {
+		return rules.ExternalProbeAbsent
+	}
+	seen := rules.ExternalProbeUp
+	if c, there := s.world.Standing(cluster); !there || !isReady(c) {
+		seen = rules.ExternalProbeDown
+	}
+	if said := cmp.Or(s.words[cluster], seen); said != silent {
+		return said
+	}
+	return rules.ExternalProbeAbsent
+}
+
+// Known implements watch.Testifier.
+func (externalProbe) Known() rules.Probed { return nil }
+
+// silent is what a story writes for an external probe that has no word.
+const silent rules.ExternalProbe = "silent"
+
+// probesEvery is how often the external probe probes, and repeatsEvery how often it says again
+// what has not changed.
+const (
+	probesEvery  = 10 * time.Second
+	repeatsEvery = time.Minute
+)
+
+// testify tells what the external probe says, for as long as the controller is there.
+func (s *sim) testify(ctx workflow.Context) {
+	for n := 1; ; n++ {
+		_ = workflow.Sleep(ctx, probesEvery)
+		if !s.externallyProbed {
+			continue
+		}
+		for cluster := range s.schedule.Fleet {
+			s.judge.sees(clusterName(cluster))
+		}
+		if s.watching {
+			s.router.Testified(n%int(repeatsEvery/probesEvery) == 0)
+		}
+	}
+}
+
+// requireExternalProbe has the rule ask for the external probe from now on.
+func (s *sim) requireExternalProbe(_ workflow.Context, _ Step) {
+	s.externallyProbed = true
+	s.rules(s.judge.ruling)
+}
+
+// word has the external probe say something of a cluster, whatever is there; empty has it see.
+func word(says rules.ExternalProbe) func(*sim, workflow.Context, Step) {
+	return func(s *sim, _ workflow.Context, x Step) { s.words[x.Cluster] = says }
+}
+
+// believed is for how long a word of the external probe counts, and what it may take to be heard.
+const believed = 3*time.Minute + 40*time.Second
+
+// agreed judges the rule's taint where the rule asks for an external probe.
+func (j *judge) agreed(w world.Write) {
+	if j.s.externallyProbed {
+		j.s.count["taints that an external probe agreed to"]++
+	}
+	if j.notExternallyProbed(w.Cluster) {
+		j.violates("3: a taint is put on %s, and no external probe has agreed", w.Cluster)
+	}
+}
+
+// not externally probed: the rule has required an external probe for long, and none has said for long that
+// the cluster is down.
+func (j *judge) notExternallyProbed(cluster string) bool {
+	since := j.s.now().Add(-believed)
+	for _, x := range j.between(cluster, since) {
+		if !x.externallyProbed || x.word == rules.ExternalProbeDown {
+			return false
+		}
+	}
+	return true
 }

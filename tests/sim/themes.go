@@ -93,8 +93,7 @@ func plain(b *Binding) {
 // returns when both happen.
 func (g *generator) outage(c string, at, least, most time.Duration) (down, up time.Duration) {
 	up = at + addAfter + g.between(least, most)
-	g.at(at, "down", c)
-	g.at(up, "up", c)
+	g.during(at, up, "down", "up", c)
 	return at, up
 }
 
@@ -155,13 +154,11 @@ func (g *generator) themeDrains() {
 		})
 		_, since := g.step("drain")
 		down := since + g.between(2*time.Second, 2*time.Minute)
-		g.at(down, "down", "m1")
-		g.at(down+g.between(time.Minute, 4*time.Minute), "up", "m1")
+		g.during(down, down+g.between(time.Minute, 4*time.Minute), "down", "up", "m1")
 	}
 	for g.one(50) {
 		down := at + g.between(0, 3*time.Minute)
-		g.at(down, "down", "m1")
-		g.at(down+g.between(10*time.Second, 4*time.Minute), "up", "m1")
+		g.during(down, down+g.between(10*time.Second, 4*time.Minute), "down", "up", "m1")
 	}
 	if g.one(30) {
 		g.at(at+g.between(0, 4*time.Minute), pick(g, "cancel", "terminate", "drop-rules"), "m1")
@@ -186,8 +183,7 @@ func (g *generator) themeDirectly() {
 	g.each(func(b *Binding) { b.Purge = pick(g, "Directly", "Directly", "Directly", "") })
 	at := g.between(5*time.Second, 20*time.Second)
 	if g.one(40) { // reachable while it is moved
-		g.at(at, "taint", "m1")
-		g.at(at+g.between(2*time.Minute, 5*time.Minute), "untaint", "m1")
+		g.during(at, at+g.between(2*time.Minute, 5*time.Minute), "taint", "untaint", "m1")
 		at += g.between(time.Second, 20*time.Second)
 		if g.one(50) {
 			g.at(max(0, at-g.between(0, 20*time.Second)), "die", "m1")
@@ -243,11 +239,9 @@ func (g *generator) themePace() {
 	for more := true; more; more = g.one(60) {
 		switch now := moment(); g.r.IntN(3) {
 		case 0:
-			g.at(now, "halt", "")
-			g.at(now+g.between(12*time.Second, time.Minute), "go", "")
+			g.during(now, now+g.between(12*time.Second, time.Minute), "halt", "go", "")
 		case 1:
-			g.at(now, "pause", "m1")
-			g.at(now+g.between(12*time.Second, time.Minute), "resume", "m1")
+			g.during(now, now+g.between(12*time.Second, time.Minute), "pause", "resume", "m1")
 		default:
 			g.do(now, "rate", "", "", pick(g, 0, 100, 500, 2000))
 		}
@@ -276,8 +270,7 @@ func (g *generator) themeSoft() {
 	g.each(func(b *Binding) { b.Soft = int64(pick(g, -1, 0, 30, 120, 300)) })
 	for more := true; more; more = g.one(50) {
 		c, at := pick(g, "m1", "m1", g.cluster()), g.between(0, 2*time.Minute)
-		g.at(at, "soft", c)
-		g.at(at+g.between(10*time.Second, 7*time.Minute), "unsoft", c)
+		g.during(at, at+g.between(10*time.Second, 7*time.Minute), "soft", "unsoft", c)
 	}
 	if g.one(40) {
 		g.failures()

@@ -49,8 +49,7 @@ func (g *generator) themeReleases() {
 	}
 	at := g.between(time.Second, 10*time.Second)
 	if g.one(30) { // it answers all the time: a death would take long to show
-		g.at(at, "taint", "m1")
-		g.at(at+g.between(2*time.Minute, 4*time.Minute), "untaint", "m1")
+		g.during(at, at+g.between(2*time.Minute, 4*time.Minute), "taint", "untaint", "m1")
 	} else {
 		g.outage("m1", at, time.Minute, 4*time.Minute)
 	}
@@ -257,10 +256,8 @@ func (g *generator) themeUndone() {
 	at := g.between(time.Second, 10*time.Second)
 	evicted := at + addAfter
 	up := evicted + g.between(10*time.Second, 60*time.Second)
-	g.at(at, "down", "m1")
-	g.at(up, "up", "m1")
-	g.at(evicted+g.between(time.Second, 6*time.Second), "down", other)
-	g.at(up+wellFor-g.between(0, 30*time.Second), "up", other)
+	g.during(at, up, "down", "up", "m1")
+	g.during(evicted+g.between(time.Second, 6*time.Second), up+wellFor-g.between(0, 30*time.Second), "down", "up", other)
 	for g.one(50) {
 		g.do(up+g.between(-10*time.Second, wellFor), pick(g, "cancel-one", "cancel-move", "cancel"), "m1", g.on("m1"), 2)
 	}

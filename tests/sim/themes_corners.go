@@ -19,15 +19,12 @@ func (g *generator) themeReturns() {
 	}
 	switch g.r.IntN(4) {
 	case 0:
-		g.at(at+addAfter+g.between(-5*time.Second, 15*time.Second), "halt", "")
-		g.at(up+g.between(0, time.Minute), "go", "")
+		g.during(at+addAfter+g.between(-5*time.Second, 15*time.Second), up+g.between(0, time.Minute), "halt", "go", "")
 	case 1:
 		g.s.Times["takes"] = 20 * time.Second
-		g.at(at+addAfter+g.between(0, 6*time.Second), "pause", "m1")
-		g.at(up+g.between(0, time.Minute), "resume", "m1")
+		g.during(at+addAfter+g.between(0, 6*time.Second), up+g.between(0, time.Minute), "pause", "resume", "m1")
 	default:
-		g.at(up-g.between(time.Second, 10*time.Second), "blind", "")
-		g.at(up+g.between(20*time.Second, time.Minute), "see", "")
+		g.during(up-g.between(time.Second, 10*time.Second), up+g.between(20*time.Second, time.Minute), "blind", "see", "")
 	}
 	g.some(300, "slow-read", "answer-lost")
 }
@@ -38,8 +35,7 @@ func (g *generator) themeUnheard() {
 	g.each(func(b *Binding) { plain(b); b.Tolerate = int64(pick(g, -1, 10, 30)) })
 	g.s.Rate = pick(g, 0.2, 0.5)
 	_, up := g.outage("m1", g.between(time.Second, 10*time.Second), time.Second, 30*time.Second)
-	g.at(up-g.between(time.Second, 10*time.Second), "blind", "")
-	g.at(up+g.between(30*time.Second, time.Minute), "see", "")
+	g.during(up-g.between(time.Second, 10*time.Second), up+g.between(30*time.Second, time.Minute), "blind", "see", "")
 }
 
 // themeLeaves has others take bindings off a cluster before we do.
@@ -93,11 +89,9 @@ func (g *generator) themeWindows() {
 	for more := true; more; more = g.one(60) {
 		c := pick(g, "m1", "m1", "m1", g.cluster())
 		if g.one(50) {
-			g.at(at, "sever", c)
-			g.at(at+g.between(50*time.Second, 3*time.Minute), "mend", c)
+			g.during(at, at+g.between(50*time.Second, 3*time.Minute), "sever", "mend", c)
 		} else {
-			g.at(at, "down", c)
-			g.at(at+g.between(50*time.Second, 3*time.Minute), "up", c)
+			g.during(at, at+g.between(50*time.Second, 3*time.Minute), "down", "up", c)
 		}
 		at += g.between(10*time.Second, 3*time.Minute)
 	}
@@ -129,8 +123,7 @@ func (g *generator) themeSmudges() {
 			up = at + g.between(22*time.Second, 55*time.Second)
 			from, to = up-g.between(-3*time.Second, 20*time.Second), up+g.between(3*time.Second, 25*time.Second)
 		}
-		g.at(from, "smudge", "m1")
-		g.at(to, "unsmudge", "m1")
+		g.during(from, to, "smudge", "unsmudge", "m1")
 		g.at(up, "up", "m1")
 		at = up + g.between(5*time.Second, 2*time.Minute)
 	}

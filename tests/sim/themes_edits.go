@@ -103,8 +103,7 @@ func (g *generator) themeRuleEdits() {
 	for more := true; more; more = g.one(60) {
 		c := pick(g, "m1", "m1", "m1", g.cluster())
 		up := at + g.between(30*time.Second, 4*time.Minute)
-		g.at(at, "down", c)
-		g.at(up, "up", c)
+		g.during(at, up, "down", "up", c)
 		for more := true; more; more = g.one(60) {
 			when := g.between(at-5*time.Second, up+100*time.Second)
 			if g.one(65) {
@@ -152,8 +151,7 @@ func (g *generator) themeEvictors() {
 		from := at + addAfter
 		if g.one(30) {
 			from, up = at, at+g.between(time.Minute, 4*time.Minute)
-			g.at(at, "taint", "m1")
-			g.at(up, "untaint", "m1")
+			g.during(at, up, "taint", "untaint", "m1")
 		} else {
 			_, up = g.outage("m1", at, 10*time.Second, 3*time.Minute)
 		}

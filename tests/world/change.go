@@ -43,35 +43,25 @@ func (w *World) uid(name string) types.UID {
 }
 
 func (w *World) watchCluster(name string) {
-	if w.Watch.Cluster == nil {
-		return
-	}
-	old := w.shown.clusters[name]
-	c, ok := w.clusters[name]
-	if !ok {
-		delete(w.shown.clusters, name)
-		w.Watch.Cluster(old, nil)
-		return
-	}
-	now := cloneCluster(c)
-	w.shown.clusters[name] = &now
-	w.Watch.Cluster(old, &now)
+	show(w.Watch.Cluster, w.shown.clusters, name, w.clusters[name], cloneCluster)
 }
 
 func (w *World) watchBinding(key karmada.BindingKey) {
-	if w.Watch.Binding == nil {
+	show(w.Watch.Binding, w.shown.bindings, key, w.bindings[key], clone)
+}
+
+// show has a watch see an object as it stands now, nil where it is gone, beside what it saw last.
+func show[K comparable, T any](watch func(old, now *T), shown map[K]*T, key K, object *T, clone func(*T) T) {
+	if watch == nil {
 		return
 	}
-	old := w.shown.bindings[key]
-	b, ok := w.bindings[key]
-	if !ok {
-		delete(w.shown.bindings, key)
-		w.Watch.Binding(old, nil)
-		return
+	old := shown[key]
+	delete(shown, key)
+	if object != nil {
+		now := clone(object)
+		shown[key] = &now
 	}
-	now := clone(b)
-	w.shown.bindings[key] = &now
-	w.Watch.Binding(old, &now)
+	watch(old, shown[key])
 }
 
 // notReadyKey is Karmada's own NoSchedule taint for a cluster that is not Ready.
@@ -93,15 +83,13 @@ func (w *World) notReadyTaint(c *karmada.Cluster, stands bool) {
 
 // Die lets a member die or come back without its Ready condition saying so yet.
 func (w *World) Die(cluster string, dead bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.dead[cluster] = dead
 }
 
 // Sicken keeps new copies on a cluster from becoming healthy; curing lets those on it.
 func (w *World) Sicken(cluster string, sick bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.sick[cluster] = sick
 	if !sick {
 		w.healCopies(cluster)
@@ -133,8 +121,7 @@ func (w *World) healCopies(cluster string) {
 
 // DeleteBinding deletes a binding with its Works.
 func (w *World) DeleteBinding(key karmada.BindingKey) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	if b, ok := w.bindings[key]; ok {
 		delete(w.bindings, key)
 		b.Clusters, b.Tasks = nil, nil
@@ -147,8 +134,7 @@ func (w *World) DeleteBinding(key karmada.BindingKey) {
 // Edit edits a binding's spec as another hand would: the generation grows, and the
 // scheduler looks. It tells whether the binding exists.
 func (w *World) Edit(key karmada.BindingKey, edit func(*karmada.Binding)) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	b, ok := w.bindings[key]
 	if !ok {
 		return false
@@ -172,8 +158,7 @@ func (w *World) dropExecutionNamespace(cluster string) {
 
 // Relist tells the watch everything anew, as to one that has just begun.
 func (w *World) Relist() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.shown.clusters, w.shown.bindings = map[string]*karmada.Cluster{}, map[karmada.BindingKey]*karmada.Binding{}
 	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
 		w.watchCluster(name)
@@ -229,7 +214,6 @@ func (w *World) keys() []karmada.BindingKey {
 
 // Everything are all bindings as they stand, in a fixed order.
 func (w *World) Everything() []karmada.Binding {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	return w.StandingBindings()
 }

@@ -53,8 +53,7 @@ func cloneCluster(c *karmada.Cluster) karmada.Cluster {
 
 // Cluster reads one cluster.
 func (w *World) Cluster(_ context.Context, name string) (karmada.Cluster, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	c, ok := w.clusters[name]
 	if !ok {
@@ -65,8 +64,7 @@ func (w *World) Cluster(_ context.Context, name string) (karmada.Cluster, error)
 
 // Clusters reads the fleet.
 func (w *World) Clusters(context.Context) ([]karmada.Cluster, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	var out []karmada.Cluster
 	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
@@ -77,15 +75,13 @@ func (w *World) Clusters(context.Context) ([]karmada.Cluster, error) {
 
 // Rules reads the rules.
 func (w *World) Rules(context.Context) ([]rules.Rule, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	return slices.Clone(w.rules), nil
 }
 
 // Binding reads one binding.
 func (w *World) Binding(_ context.Context, key karmada.BindingKey) (karmada.Binding, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	b, ok := w.bindings[key]
 	if !ok {
@@ -96,8 +92,7 @@ func (w *World) Binding(_ context.Context, key karmada.BindingKey) (karmada.Bind
 
 // Bindings reads all bindings, in one page.
 func (w *World) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	var out activities.BindingPage
 	for _, b := range w.bindings {
@@ -125,8 +120,7 @@ func (w *World) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 
 // WorkloadLabels reads the labels in the Works of bindings on a cluster.
 func (w *World) WorkloadLabels(_ context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	out := map[karmada.BindingKey]map[string]string{}
 	for _, read := range bindings {
 		namespace, name := workName(read.Key, cluster)
@@ -140,8 +134,7 @@ func (w *World) WorkloadLabels(_ context.Context, bindings []*karmada.Binding, c
 
 // Work reads one Work.
 func (w *World) Work(_ context.Context, namespace, name string) (karmada.Work, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	work, ok := w.works[namespace+"/"+name]
 	if !ok {
 		return karmada.Work{}, karmada.ErrGone
@@ -154,15 +147,13 @@ func (w *World) OptedOut(context.Context, *karmada.Binding) (string, error) { re
 
 // PolicyAnnotation is what SetPolicyAnnotation said.
 func (w *World) PolicyAnnotation(_ context.Context, b *karmada.Binding, name string) (string, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	return w.policies[b.Key.String()+" "+name], nil
 }
 
 // write runs one write on a binding under its resourceVersion, and logs it.
 func (w *World) write(op, cluster string, read *karmada.Binding, edit func(*karmada.Binding)) (karmada.Binding, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	key := read.Key.String()
 	if w.Fail != nil {
@@ -289,8 +280,7 @@ func (w *World) Release(_ context.Context, r activities.ReleaseWrite) (karmada.B
 
 // EndWork has Karmada end a Work that is being deleted, where its cluster answers.
 func (w *World) EndWork(_ context.Context, old karmada.Work) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	work, ok := w.works[old.Namespace+"/"+old.Name]
 	switch {
 	case !ok:
@@ -325,8 +315,7 @@ func (w *World) Mark(_ context.Context, r activities.MarkWrite) (karmada.Binding
 
 // Taint adds and removes Lifeboat taints.
 func (w *World) Taint(_ context.Context, r activities.TaintWrite) (karmada.Cluster, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	if w.Fail != nil {
 		if err := w.Fail("taint", r.Cluster.Name); err != nil {
@@ -388,8 +377,7 @@ func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, failover
 // ManagerLease is the leader Lease of Karmada's controller manager, renewed at every read
 // unless the manager is dead.
 func (w *World) ManagerLease(context.Context) (proof.ManagerLease, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	lease := proof.ManagerLease{Holder: "manager", Acquired: w.ManagerSince, Duration: 15 * time.Second}
 	if lease.Acquired.IsZero() {
 		lease.Acquired = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,11 +1,19 @@
 package world
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
@@ -68,9 +76,67 @@ func preserved(b *karmada.Binding, target string) map[string]string {
 // Wears are the labels that a copy wears by preserved state now, and those that it
 // ever wore.
 func (w *World) Wears(key karmada.BindingKey, cluster string) (now, ever map[string]string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	namespace, name := workName(key, cluster)
 	return maps.Clone(w.worn[namespace+"/"+name]), maps.Clone(w.everWorn[namespace+"/"+name])
+}
+
+// Terms are those of the default configuration, without an audit trail, links and a length at
+// which a history is cut: a test that wants those says so.
+func Terms() activities.Terms {
+	t := process.Settings(config.Default()).Terms
+	t.Audit, t.Runbook, t.HistoryEvents, t.Plugins = false, "", 0, proof.Plugins{}
+	return t
+}
+
+// Pace is that of the default configuration.
+func Pace() pace.Config { return config.Default().Pace }
+
+// Trail keeps records where a test finds them.
+type Trail struct {
+	mu      sync.Mutex
+	records []record.Audit
+	down    error
+}
+
+// Append keeps records, unless it was taken down.
+func (m *Trail) Append(_ context.Context, records []record.Audit) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down == nil {
+		m.records = append(m.records, records...)
+	}
+	return m.down
+}
+
+// Fail has every Append fail with err from now on; nil has them succeed again.
+func (m *Trail) Fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.down = err
+}
+
+// Records are those kept so far, in the order in which they came.
+func (m *Trail) Records() []record.Audit {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.records)
+}
+
+// recordOrders sets and removes the records of drains and of ordered taints.
+func (w *World) recordOrders(c *karmada.Cluster, r activities.TaintWrite) {
+	c.Ordered = slices.DeleteFunc(c.Ordered, func(o karmada.OrderedTaint) bool {
+		return karmada.OrderedOn(r.EndOrders, o.Name()) != nil
+	})
+	if r.Order != nil {
+		c.Ordered = append(c.Ordered, *r.Order)
+	}
+	switch {
+	case r.Drain != nil:
+		d := *r.Drain
+		c.Drain = &d
+	case r.ClearDrain:
+		c.Drain = nil
+	}
 }

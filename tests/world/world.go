@@ -120,6 +120,12 @@ func (w *World) bump() string {
 	return strconv.Itoa(w.version)
 }
 
+// lock takes the world's lock, and returns what gives it back.
+func (w *World) lock() func() {
+	w.mu.Lock()
+	return w.mu.Unlock
+}
+
 // advance plays what has become due. Callers hold the lock.
 func (w *World) advance() {
 	for {
@@ -144,8 +150,7 @@ func (w *World) later(d time.Duration, do func()) {
 
 // Advance plays what has become due.
 func (w *World) Advance() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 }
 
@@ -154,8 +159,7 @@ var served = []string{"apps/v1/Deployment", "apps/v1/StatefulSet", "v1/ConfigMap
 
 // AddCluster adds a Ready cluster.
 func (w *World) AddCluster(name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.clusters[name] = &karmada.Cluster{
 		Name: name, UID: w.uid(name), ResourceVersion: w.bump(), Labels: map[string]string{}, Annotations: map[string]string{},
 		Conditions:     []karmada.Condition{{Type: karmada.ConditionReady, Status: corev1.ConditionTrue, Reason: "ClusterReady", LastTransition: w.now()}},
@@ -167,8 +171,7 @@ func (w *World) AddCluster(name string) {
 
 // SetReady turns a cluster's Ready condition.
 func (w *World) SetReady(name string, ready bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	c := w.clusters[name]
 	was := c.Conditions[0].Status
 	c.Conditions[0].Status, c.Conditions[0].Reason = corev1.ConditionTrue, "ClusterReady"
@@ -190,8 +193,7 @@ func (w *World) SetReady(name string, ready bool) {
 
 // DeleteCluster deletes a cluster object.
 func (w *World) DeleteCluster(name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	c := w.clusters[name]
 	delete(w.clusters, name)
 	w.dropExecutionNamespace(name)
@@ -204,24 +206,21 @@ func (w *World) DeleteCluster(name string) {
 
 // ChangeCluster edits a cluster as another hand would.
 func (w *World) ChangeCluster(name string, edit func(*karmada.Cluster)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	edit(w.clusters[name])
 	w.clusterChanged(w.clusters[name])
 }
 
 // RecordStop puts the record of a stop on a cluster.
 func (w *World) RecordStop(name string, by karmada.StoppedBy) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.clusters[name].Stopped = &by
 	w.clusterChanged(w.clusters[name])
 }
 
 // PutTaint puts a taint as a human would.
 func (w *World) PutTaint(name string, t corev1.Taint) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	at := metav1.NewTime(w.now())
 	t.TimeAdded = &at
 	w.clusters[name].Taints = append(w.clusters[name].Taints, t)
@@ -230,8 +229,7 @@ func (w *World) PutTaint(name string, t corev1.Taint) {
 
 // DropTaint removes a taint as a human would.
 func (w *World) DropTaint(name, key string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	c := w.clusters[name]
 	c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return t.Key == key })
 	w.clusterChanged(c)
@@ -247,22 +245,19 @@ func (w *World) clusterChanged(c *karmada.Cluster) {
 
 // AddRule adds a ClusterTaintRule.
 func (w *World) AddRule(r rules.Rule) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.rules = append(w.rules, r)
 }
 
 // SetPolicyAnnotation annotates the policy that a binding comes from.
 func (w *World) SetPolicyAnnotation(key karmada.BindingKey, name, value string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.policies[key.String()+" "+name] = value
 }
 
 // ChangeRule edits a rule as its author would.
 func (w *World) ChangeRule(name string, edit func(*rules.Rule)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	for i := range w.rules {
 		if w.rules[i].Name == name {
 			edit(&w.rules[i])
@@ -272,15 +267,13 @@ func (w *World) ChangeRule(name string, edit func(*rules.Rule)) {
 
 // ClearRules deletes every ClusterTaintRule.
 func (w *World) ClearRules() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.rules = nil
 }
 
 // AddBinding adds a scheduled, healthy binding.
 func (w *World) AddBinding(b karmada.Binding) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	b.UID, b.Generation, b.Workload = w.uid(b.Key.String()), 1, b.Replicas > 0
 	b.Status.Scheduled = &karmada.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success", LastTransition: w.now()}
 	b.Status.ObservedGeneration = 1
@@ -294,8 +287,7 @@ func (w *World) AddBinding(b karmada.Binding) {
 
 // Change edits a binding as another hand would.
 func (w *World) Change(key karmada.BindingKey, edit func(*karmada.Binding)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	b := w.bindings[key]
 	edit(b)
 	w.changed(b)
@@ -304,24 +296,21 @@ func (w *World) Change(key karmada.BindingKey, edit func(*karmada.Binding)) {
 
 // Rewind has a binding stand as it did, its version included: a backup was restored.
 func (w *World) Rewind(was karmada.Binding) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	before := clone(&was)
 	w.bindings[was.Key] = &before
 }
 
 // Peek is a binding as it stands.
 func (w *World) Peek(key karmada.BindingKey) karmada.Binding {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.advance()
 	return clone(w.bindings[key])
 }
 
 // PeekCluster is a cluster as it stands.
 func (w *World) PeekCluster(name string) karmada.Cluster {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	return cloneCluster(w.clusters[name])
 }
 
@@ -368,8 +357,7 @@ func (w *World) Running(_ context.Context, id string) (bool, error) {
 
 // OldWork is the Work that stood when a workflow evicted.
 func (w *World) OldWork(_ context.Context, id string) (*karmada.Work, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	work, known := w.heldWorks[id]
 	if !known {
 		return nil, nil //nolint:nilnil // it does not know
@@ -379,8 +367,7 @@ func (w *World) OldWork(_ context.Context, id string) (*karmada.Work, error) {
 
 // ForgetWork has a workflow not know which Work it holds.
 func (w *World) ForgetWork(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	delete(w.heldWorks, id)
 }
 
@@ -396,15 +383,13 @@ func (w *World) Record(context.Context, activities.Event) {}
 
 // Log counts the writes of an operation.
 func (w *World) Log(op string) []Write {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	return slices.DeleteFunc(slices.Clone(w.Writes), func(x Write) bool { return op != "" && x.Op != op })
 }
 
 // Leftovers names everything of Lifeboat's that stands anywhere.
 func (w *World) Leftovers() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	var out []string
 	for _, c := range w.clusters {
 		for _, t := range c.Added {
@@ -433,15 +418,13 @@ func (w *World) Leftovers() []string {
 
 // DropWork deletes a Work as another hand would.
 func (w *World) DropWork(namespace, name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	delete(w.works, namespace+"/"+name)
 }
 
 // PutWork adds a Work as it stands.
 func (w *World) PutWork(x karmada.Work) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.lock()()
 	w.works[x.Namespace+"/"+x.Name] = &x
 }
 

@@ -1,8 +1,9 @@
 package karmada_test
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -108,15 +108,10 @@ func (s *scene) create(replicas int64, division string, annotations map[string]s
 }
 
 func (s *scene) get() *api.Binding {
-	object, err := s.bindings().Get(s.t.Context(), s.name(), metav1.GetOptions{})
-	require.NoError(s.t, err)
-	b, err := api.From[api.Binding](object.Object)
-	require.NoError(s.t, err)
-	return b
+	return read[api.Binding](s.t, s.bindings(), s.name())
 }
 
 func (s *scene) await(what string, condition func(*api.Binding) bool) {
-	s.t.Helper()
 	require.True(s.t, eventually(func() bool { return condition(s.get()) }), what)
 }
 
@@ -145,13 +140,16 @@ func healthOf(b *api.Binding, cluster string) string {
 }
 
 func (s *scene) patchAs(user string, spec map[string]any) error {
-	data, err := json.Marshal(map[string]any{
+	_, err := api.MergePatch(s.t.Context(), s.as[user].Resource(api.ResourceBindings).Namespace("default"), s.name(), map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.get().ResourceVersion}, "spec": spec,
 	})
-	require.NoError(s.t, err)
-	_, err = s.as[user].Resource(api.ResourceBindings).Namespace("default").
-		Patch(s.t.Context(), s.name(), types.MergePatchType, data, metav1.PatchOptions{})
 	return err
+}
+
+// annotate sets an annotation; nil removes it.
+func (s *scene) annotate(name string, value any) {
+	_, err := api.MergePatch(s.t.Context(), s.bindings(), s.name(), map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
+	require.NoError(s.t, err)
 }
 
 // patch writes until no other writer comes between.
@@ -169,9 +167,7 @@ func (s *scene) evict(task map[string]any) {
 		if target := b.Target(s.home); target != nil {
 			full["replicas"] = target.Replicas
 		}
-		for name, value := range task {
-			full[name] = value
-		}
+		maps.Copy(full, task)
 		return map[string]any{"clusters": without(b, s.home), "gracefulEvictionTasks": []any{full}}
 	})
 }
@@ -181,13 +177,7 @@ func (s *scene) release() {
 }
 
 func without(b *api.Binding, cluster string) []api.TargetCluster {
-	rest := []api.TargetCluster{}
-	for _, target := range b.Spec.Clusters {
-		if target.Name != cluster {
-			rest = append(rest, target)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(b.Spec.Clusters), func(t api.TargetCluster) bool { return t.Name == cluster })
 }
 
 func (s *scene) copies(member string) []members.Workload {
@@ -204,11 +194,7 @@ func (s *scene) awaitUnready(member string) {
 }
 
 func (s *scene) cluster(name string) *api.Cluster {
-	object, err := s.client.Resource(api.Clusters).Get(s.t.Context(), name, metav1.GetOptions{})
-	require.NoError(s.t, err)
-	c, err := api.From[api.Cluster](object.Object)
-	require.NoError(s.t, err)
-	return c
+	return read[api.Cluster](s.t, s.client.Resource(api.Clusters), name)
 }
 
 var held = map[string]any{"suppressDeletion": true}
@@ -216,9 +202,7 @@ var held = map[string]any{"suppressDeletion": true}
 func refusesInvalid(s *scene) {
 	s.create(1, "Duplicated", nil)
 	taint := func(list ...corev1.Taint) error {
-		data, err := json.Marshal(map[string]any{"spec": map[string]any{"taints": list}})
-		require.NoError(s.t, err)
-		_, err = s.client.Resource(api.Clusters).Patch(s.t.Context(), s.home, types.MergePatchType, data, metav1.PatchOptions{})
+		_, err := api.MergePatch(s.t.Context(), s.client.Resource(api.Clusters), s.home, map[string]any{"spec": map[string]any{"taints": list}})
 		return err
 	}
 	require.True(s.t, apierrors.IsInvalid(taint(corev1.Taint{Key: "k", Effect: "PreferNoExecute"})))
@@ -269,9 +253,7 @@ func putsBackAfterRelease(s *scene) {
 func answersLate(s *scene) {
 	s.create(2, "Duplicated", nil)
 	s.await("scheduled", settled(s.home))
-	_, err := s.bindings().Patch(s.t.Context(), s.name(), types.MergePatchType,
-		[]byte(`{"metadata":{"annotations":{"`+api.FaultScheduleDelay+`":"2s"}}}`), metav1.PatchOptions{})
-	require.NoError(s.t, err)
+	s.annotate(api.FaultScheduleDelay, "2s")
 	begun := time.Now()
 	s.evict(held)
 	s.await("answered", func(b *api.Binding) bool { return b.Target(s.away) != nil })
@@ -329,9 +311,7 @@ func endsByHealth(s *scene) {
 		return healthOf(b, s.away) == "Unhealthy" && task != nil && task.CreationTimestamp != nil
 	})
 	require.Len(s.t, s.copies(s.home), 1)
-	_, err := s.bindings().Patch(s.t.Context(), s.name(), types.MergePatchType,
-		[]byte(`{"metadata":{"annotations":{"`+api.FaultNeverReadyOn+`":null}}}`), metav1.PatchOptions{})
-	require.NoError(s.t, err)
+	s.annotate(api.FaultNeverReadyOn, nil)
 	s.await("done when it is", func(b *api.Binding) bool { return b.Task(s.home) == nil })
 	require.True(s.t, eventually(func() bool { return len(s.copies(s.home)) == 0 }))
 }

@@ -83,10 +83,15 @@ func (s demoSpot) near() []any {
 }
 
 func (s demoSpot) duplicated(maxClusters int64) map[string]any {
+	return Duplicated(s.near(), maxClusters)
+}
+
+// Duplicated puts a whole copy on some of the clusters, on so many at most.
+func Duplicated(clusters []any, most int64) map[string]any {
 	return map[string]any{
-		"clusterAffinity":   map[string]any{"clusterNames": s.near()},
+		"clusterAffinity":   map[string]any{"clusterNames": clusters},
 		"replicaScheduling": map[string]any{"replicaSchedulingType": "Duplicated"},
-		"spreadConstraints": []any{map[string]any{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": maxClusters}},
+		"spreadConstraints": []any{map[string]any{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": most}},
 	}
 }
 
@@ -107,15 +112,13 @@ func (s demoSpot) divided() map[string]any {
 }
 
 func (s demoSpot) groups() map[string]any {
-	near := s.near()
-	return map[string]any{
-		"clusterAffinities": []any{
-			map[string]any{"affinityName": "primary", "clusterNames": near[:1]},
-			map[string]any{"affinityName": "backup", "clusterNames": near[1:]},
-		},
-		"replicaScheduling": map[string]any{"replicaSchedulingType": "Duplicated"},
-		"spreadConstraints": []any{map[string]any{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": int64(1)}},
+	near, placement := s.near(), s.duplicated(1)
+	delete(placement, "clusterAffinity")
+	placement["clusterAffinities"] = []any{
+		map[string]any{"affinityName": "primary", "clusterNames": near[:1]},
+		map[string]any{"affinityName": "backup", "clusterNames": near[1:]},
 	}
+	return placement
 }
 
 // tolerant lets a binding bear a failure for some seconds before it has to go.
@@ -143,21 +146,26 @@ func (s demoSpot) workload(namespace, name, kind string, placement map[string]an
 }
 
 func (s demoSpot) plain(apiVersion, kind, namespace, name string, placement map[string]any) unstructured.Unstructured {
-	name = fmt.Sprintf("%s-%02d", name, s.index)
-	resource := map[string]any{"apiVersion": apiVersion, "kind": kind, "name": name}
+	object := map[string]any{"apiVersion": apiVersion, "kind": kind, "namespace": namespace, "name": fmt.Sprintf("%s-%02d", name, s.index)}
+	return NewBinding(object, s.members[s.home], placement)
+}
+
+// NewBinding is the binding of an object that is at home already: the scheduler leaves what serves where it is. An
+// object without a namespace gets a ClusterResourceBinding.
+func NewBinding(object map[string]any, home any, placement map[string]any) unstructured.Unstructured {
 	binding := unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "work.karmada.io/v1alpha2", "kind": api.KindClusterResourceBinding,
+		"apiVersion": "work.karmada.io/v1alpha2", "kind": api.KindResourceBinding,
 		"spec": map[string]any{
-			"resource": resource, "placement": placement, "schedulerName": api.DefaultScheduler,
-			// Placed at home already: the scheduler leaves what serves where it is.
-			"clusters": []any{map[string]any{"name": s.members[s.home]}},
+			"resource": object, "placement": placement, "schedulerName": api.DefaultScheduler,
+			"clusters": []any{map[string]any{"name": home}},
 		},
 	}}
-	binding.SetName(name + "-" + strings.ToLower(kind))
-	if namespace != "" {
-		binding.SetKind(api.KindResourceBinding)
+	binding.SetName(fmt.Sprintf("%s-%s", object["name"], strings.ToLower(fmt.Sprint(object["kind"]))))
+	if namespace := fmt.Sprint(object["namespace"]); namespace != "" {
 		binding.SetNamespace(namespace)
-		resource["namespace"] = namespace
+	} else {
+		binding.SetKind(api.KindClusterResourceBinding)
+		delete(object, "namespace")
 	}
 	return binding
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
@@ -27,7 +28,6 @@ func (r recorded) name() string {
 
 // recording reads the binding recordings, by binding name.
 func recording(t *testing.T) map[string][]recorded {
-	t.Helper()
 	all := map[string][]recorded{}
 	for _, file := range []string{"testdata/rb.jsonl", "testdata/crb.jsonl"} {
 		stream, err := os.Open(file)
@@ -48,7 +48,6 @@ func recording(t *testing.T) map[string][]recorded {
 // project renders what the comparison looks at: target clusters, tasks without times, whose dependent it is and where, the Scheduled
 // condition's status and reason, whether the generation is observed, health and ready count per cluster.
 func project(t *testing.T, object map[string]any) string {
-	t.Helper()
 	b, err := api.From[api.Binding](normalized(t, object))
 	require.NoError(t, err)
 	var parts []string
@@ -65,7 +64,7 @@ func project(t *testing.T, object map[string]any) string {
 	for _, parent := range b.Spec.RequiredBy {
 		parts = append(parts, fmt.Sprintf("required by %s/%s on %v", parent.Namespace, parent.Name, parent.Clusters))
 	}
-	if scheduled := api.FindCondition(b.Status.Conditions, "Scheduled"); scheduled != nil {
+	if scheduled := meta.FindStatusCondition(b.Status.Conditions, "Scheduled"); scheduled != nil {
 		parts = append(parts, fmt.Sprintf("scheduled %s/%s", scheduled.Status, scheduled.Reason))
 	}
 	parts = append(parts, fmt.Sprintf("observed %t", b.Status.SchedulerObservedGeneration == b.Generation))
@@ -84,7 +83,6 @@ func number(value any) any {
 
 // normalized decodes numbers as the API machinery does, and copies.
 func normalized(t *testing.T, object map[string]any) map[string]any {
-	t.Helper()
 	data, err := json.Marshal(object)
 	require.NoError(t, err)
 	result := &unstructured.Unstructured{}
@@ -94,7 +92,6 @@ func normalized(t *testing.T, object map[string]any) map[string]any {
 
 // collapse projects states and drops repeats.
 func collapse(t *testing.T, states []recorded) []string {
-	t.Helper()
 	var sequence []string
 	for _, state := range states {
 		if text := project(t, state.Object); len(sequence) == 0 || sequence[len(sequence)-1] != text {

@@ -2,7 +2,6 @@ package karmada_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -13,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -82,11 +81,8 @@ func TestTheSameWritesGiveTheSameStatesAsTheRecordedKarmada(t *testing.T) {
 	r.reach(3)
 	r.setTaint(false)
 	r.await("the scheduler looks again, and the task still bans the cluster", func() bool {
-		object, err := r.bindings("only1-deployment").Get(t.Context(), "only1-deployment", metav1.GetOptions{})
-		require.NoError(t, err)
-		b, err := api.From[api.Binding](object.Object)
-		require.NoError(t, err)
-		return api.FindCondition(b.Status.Conditions, "Scheduled").Message == banned
+		b := read[api.Binding](t, r.bindings("only1-deployment"), "only1-deployment")
+		return meta.FindStatusCondition(b.Status.Conditions, "Scheduled").Message == banned
 	})
 	r.patch("only1-deployment", map[string]any{
 		"clusters": []any{map[string]any{"name": "member1", "replicas": 2}}, "gracefulEvictionTasks": nil,
@@ -202,7 +198,6 @@ func (r *replay) states(name string) []recorded {
 
 // reach waits until every compared binding has been seen in the state recorded last in a phase.
 func (r *replay) reach(phase int) {
-	r.t.Helper()
 	for _, name := range compared {
 		reached := eventually(func() bool {
 			states := r.states(name)
@@ -233,13 +228,9 @@ func (r *replay) patch(name string, spec map[string]any) {
 		if err != nil {
 			return err
 		}
-		data, err := json.Marshal(map[string]any{
+		_, err = api.MergePatch(r.t.Context(), r.bindings(name), name, map[string]any{
 			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "spec": spec,
 		})
-		if err != nil {
-			return err
-		}
-		_, err = r.bindings(name).Patch(r.t.Context(), name, types.MergePatchType, data, metav1.PatchOptions{})
 		return err
 	}))
 }
@@ -252,13 +243,9 @@ func (r *replay) setTaint(on bool) {
 		if on {
 			taints = append(taints, corev1.Taint{Key: failed, Effect: corev1.TaintEffectNoExecute})
 		}
-		data, err := json.Marshal(map[string]any{
+		patched, err := api.MergePatch(r.t.Context(), r.client.Resource(api.Clusters), c.Name, map[string]any{
 			"metadata": map[string]any{"resourceVersion": c.ResourceVersion}, "spec": map[string]any{"taints": taints},
 		})
-		if err != nil {
-			return err
-		}
-		patched, err := r.client.Resource(api.Clusters).Patch(r.t.Context(), c.Name, types.MergePatchType, data, metav1.PatchOptions{})
 		if err != nil {
 			return err
 		}
@@ -271,20 +258,14 @@ func (r *replay) setTaint(on bool) {
 }
 
 func (r *replay) cluster(name string) *api.Cluster {
-	object, err := r.client.Resource(api.Clusters).Get(r.t.Context(), name, metav1.GetOptions{})
-	require.NoError(r.t, err)
-	c, err := api.From[api.Cluster](object.Object)
-	require.NoError(r.t, err)
-	return c
+	return read[api.Cluster](r.t, r.client.Resource(api.Clusters), name)
 }
 
 func (r *replay) awaitCluster(condition func(*api.Cluster) bool) {
-	r.t.Helper()
 	r.await("member1 changes", func() bool { return condition(r.cluster("member1")) })
 }
 
 func (r *replay) await(what string, condition func() bool) {
-	r.t.Helper()
 	require.True(r.t, eventually(condition), what)
 }
 

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 )
 
@@ -31,6 +33,15 @@ func eventually(condition func() bool) bool {
 	return true
 }
 
+// read is an object as it stands.
+func read[T api.Object](t *testing.T, at dynamic.ResourceInterface, name string) *T {
+	object, err := at.Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	decoded, err := api.From[T](object.Object)
+	require.NoError(t, err)
+	return decoded
+}
+
 const binaries = "../../../bin"
 
 // world is a simulated Karmada on real servers of its own.
@@ -43,7 +54,6 @@ type world struct {
 }
 
 func start(t *testing.T, o karmada.Options) *world {
-	t.Helper()
 	for _, name := range []string{"etcd", "kube-apiserver"} {
 		_, err := os.Stat(filepath.Join(binaries, name))
 		require.NoError(t, err, "build the lab's servers first: make lab-bin")

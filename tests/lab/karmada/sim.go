@@ -5,11 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/controllers"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/webhook"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,14 +23,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/controllers"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/webhook"
 )
 
 // joinTimeout bounds how long a new member may take to become Ready.
-const joinTimeout = 90 * time.Second
+const joinTimeout = 3 * time.Minute
 
 // Sim is a running simulated Karmada.
 type Sim struct {
@@ -83,27 +85,19 @@ func (s *Sim) start(cfg *rest.Config) error {
 			return err
 		}
 	}
-	if err := s.announceMembers(); err != nil {
+	if err := s.eachMember(s.announce); err != nil {
 		return err
 	}
 	if err := plane.Run(s.ctx); err != nil {
 		return err
 	}
-	return s.awaitMembers()
+	return s.eachMember(func(ctx context.Context, spec MemberSpec) error { return AwaitReady(ctx, s.client, spec.Name) })
 }
 
-func (s *Sim) announceMembers() error {
+func (s *Sim) eachMember(do func(context.Context, MemberSpec) error) error {
 	group, ctx := errgroup.WithContext(s.ctx)
 	for _, spec := range s.options.Members {
-		group.Go(func() error { return s.announce(ctx, spec) })
-	}
-	return group.Wait()
-}
-
-func (s *Sim) awaitMembers() error {
-	group, ctx := errgroup.WithContext(s.ctx)
-	for _, spec := range s.options.Members {
-		group.Go(func() error { return s.awaitReady(ctx, spec.Name) })
+		group.Go(func() error { return do(ctx, spec) })
 	}
 	return group.Wait()
 }
@@ -137,9 +131,10 @@ func NewCluster(spec MemberSpec, endpoint string) *unstructured.Unstructured {
 	return cluster
 }
 
-func (s *Sim) awaitReady(ctx context.Context, name string) error {
+// AwaitReady waits until Karmada calls a member's cluster Ready and lets the scheduler use it.
+func AwaitReady(ctx context.Context, client dynamic.Interface, name string) error {
 	ready := func(ctx context.Context) (bool, error) {
-		object, err := s.client.Resource(api.Clusters).Get(ctx, name, metav1.GetOptions{})
+		object, err := client.Resource(api.Clusters).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}
@@ -154,34 +149,25 @@ func (s *Sim) awaitReady(ctx context.Context, name string) error {
 
 // Kill makes a member refuse connections and freezes its copies.
 func (s *Sim) Kill(name string) error {
-	member := s.fleet.Member(name)
-	if member == nil {
-		return unknownMember(name)
-	}
-	member.Kill()
-	return nil
+	return s.withMember(name, func(m *members.Member) error { m.Kill(); return nil })
 }
 
 // Revive makes a killed member answer again, with the copies it still has.
 func (s *Sim) Revive(name string) error {
-	member := s.fleet.Member(name)
-	if member == nil {
-		return unknownMember(name)
-	}
-	return member.Revive()
+	return s.withMember(name, (*members.Member).Revive)
 }
 
 // Garble makes Karmada's credential for a member worthless, or good again.
 func (s *Sim) Garble(name string, garbled bool) error {
-	member := s.fleet.Member(name)
-	if member == nil {
-		return unknownMember(name)
-	}
-	member.Garble(garbled)
-	return nil
+	return s.withMember(name, func(m *members.Member) error { m.Garble(garbled); return nil })
 }
 
-func unknownMember(name string) error { return fmt.Errorf("there is no member %q", name) }
+func (s *Sim) withMember(name string, do func(*members.Member) error) error {
+	if member := s.fleet.Member(name); member != nil {
+		return do(member)
+	}
+	return fmt.Errorf("there is no member %q", name)
+}
 
 // Join adds a member and returns when it is Ready.
 func (s *Sim) Join(spec MemberSpec) error {
@@ -192,19 +178,18 @@ func (s *Sim) Join(spec MemberSpec) error {
 		s.fleet.Forget(spec.Name)
 		return err
 	}
-	return s.awaitReady(s.ctx, spec.Name)
+	return AwaitReady(s.ctx, s.client, spec.Name)
 }
 
 // Leave deletes a member's Cluster and returns at once. The member answers until Karmada has moved
 // every binding off it and let the Cluster go.
 func (s *Sim) Leave(name string) error {
-	if s.fleet.Member(name) == nil {
-		return unknownMember(name)
-	}
-	if err := s.client.Resource(api.Clusters).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("delete cluster %s: %w", name, err)
-	}
-	return nil
+	return s.withMember(name, func(*members.Member) error {
+		if err := s.client.Resource(api.Clusters).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("delete cluster %s: %w", name, err)
+		}
+		return nil
+	})
 }
 
 // StopControllers stops Karmada's controllers and scheduler; the members run on.
@@ -267,4 +252,79 @@ func (s *Sim) Close() error {
 		}
 	})
 	return s.closeErr
+}
+
+// fleet holds the running members by name.
+type fleet struct {
+	knobs   func() Knobs
+	changed func(work string)
+
+	mu      sync.RWMutex
+	running map[string]*members.Member
+}
+
+func newFleet(knobs func() Knobs, changed func(work string)) *fleet {
+	return &fleet{knobs: knobs, changed: changed, running: map[string]*members.Member{}}
+}
+
+// start brings a member up, with the copies of an earlier run where a file holds them.
+func (f *fleet) start(spec MemberSpec, saved string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running[spec.Name] != nil {
+		return fmt.Errorf("there is a member %q already", spec.Name)
+	}
+	timing := func() members.Timing {
+		k := f.knobs()
+		return members.Timing{Report: k.ReportLatency.Duration, ReadyAfter: k.WorkloadReadyAfter.Duration}
+	}
+	member, err := members.Start(members.Config{Name: spec.Name, CPUs: spec.CPUs, Timing: timing, Changed: f.changed})
+	if err != nil {
+		return err
+	}
+	if saved != "" {
+		if err := member.Load(saved); err != nil {
+			member.Close()
+			return err
+		}
+	}
+	f.running[spec.Name] = member
+	return nil
+}
+
+// Member is nil for an unknown name.
+func (f *fleet) Member(name string) *members.Member {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.running[name]
+}
+
+// Names lists the members in order.
+func (f *fleet) Names() []string {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return slices.Sorted(maps.Keys(f.running))
+}
+
+// Forget closes a member for good.
+func (f *fleet) Forget(name string) {
+	f.mu.Lock()
+	member := f.running[name]
+	delete(f.running, name)
+	f.mu.Unlock()
+	if member != nil {
+		member.Close()
+	}
+}
+
+// close saves and closes every member.
+func (f *fleet) close(file func(member string) string) error {
+	var problems []error
+	for _, name := range f.Names() {
+		if path := file(name); path != "" {
+			problems = append(problems, f.Member(name).Save(path))
+		}
+		f.Forget(name)
+	}
+	return errors.Join(problems...)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
@@ -135,31 +136,17 @@ func tolerations(b *api.Binding) []corev1.Toleration {
 // any taint with a time means some day.
 func toleratesForEver(all []corev1.Toleration, taints []corev1.Taint) bool {
 	for _, taint := range taints {
-		first := slices.IndexFunc(all, func(t corev1.Toleration) bool { return matches(t, taint) })
+		first := slices.IndexFunc(all, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taint, false) })
 		if first < 0 {
 			return false
 		}
 		used := all[first]
 		ends := used.TolerationSeconds != nil && slices.ContainsFunc(taints, func(t corev1.Taint) bool {
-			return t.TimeAdded != nil && matches(used, t)
+			return t.TimeAdded != nil && used.ToleratesTaint(klog.Background(), &t, false)
 		})
 		if ends {
 			return false
 		}
 	}
 	return true
-}
-
-// matches is Kubernetes' rule: an empty key matches every key, an empty effect every effect.
-func matches(t corev1.Toleration, taint corev1.Taint) bool {
-	if t.Effect != "" && t.Effect != taint.Effect {
-		return false
-	}
-	if t.Key != "" && t.Key != taint.Key {
-		return false
-	}
-	if t.Operator == corev1.TolerationOpExists {
-		return true
-	}
-	return (t.Operator == "" || t.Operator == corev1.TolerationOpEqual) && t.Value == taint.Value
 }

@@ -31,7 +31,6 @@ type story struct {
 const shop = "shop/cart"
 
 func begin(t *testing.T) *story {
-	t.Helper()
 	s := &story{t: t, journal: NewJournal(), now: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), copies: map[string]map[string]members.Workload{}, dead: map[string]bool{}}
 	for _, name := range []string{"member1", "member2"} {
 		s.copies[name] = map[string]members.Workload{}
@@ -144,7 +143,6 @@ func outcome(name string, to ...string) Report {
 }
 
 func (s *story) judge(q Question) []string {
-	s.t.Helper()
 	var problems []string
 	v := s.journal.Judge(s.now, q)
 	for _, c := range v.Checks {

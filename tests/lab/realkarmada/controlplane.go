@@ -108,19 +108,7 @@ func (c *ControlPlane) start() error {
 // serves asks a component of Karmada over plain HTTP whether it is healthy.
 func serves(port int) func(context.Context, []int) error {
 	return func(ctx context.Context, ports []int) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/healthz", ports[port]), nil)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return errors.New(response.Status)
-		}
-		return nil
+		return server.GetOK(ctx, http.DefaultClient, fmt.Sprintf("http://127.0.0.1:%d/healthz", ports[port]))
 	}
 }
 

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/manifests"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
-
-	"github.com/lifeboat-failover/lifeboat/tests/lab/manifests"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
+	"sigs.k8s.io/yaml"
 )
 
 // install starts Karmada's control plane on the lab's API server, in the order of its own installer.
@@ -221,4 +222,79 @@ func copyAs(folder string, files map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// stages is the file that says how kwok plays nodes and pods.
+func (c *ControlPlane) stages() string { return filepath.Join(c.o.Dir, "kwok-stages.yaml") }
+
+// writeStages writes kwok's own fast stages, in which a pod gets ready when its annotation says.
+func (c *ControlPlane) writeStages() error {
+	all, err := manifests.Load([]string{filepath.Join(c.o.Bin, "manifests", "kwok")})
+	if err != nil {
+		return err
+	}
+	var documents []string
+	for _, stage := range all {
+		if stage.GetName() == "pod-ready" {
+			delay := map[string]any{"durationMilliseconds": int64(0), "durationFrom": map[string]any{
+				"expressionFrom": fmt.Sprintf(".metadata.annotations[%q]", api.FaultReadyAfter),
+			}}
+			if err := unstructured.SetNestedMap(stage.Object, delay, "spec", "delay"); err != nil {
+				return err
+			}
+		}
+		document, err := yaml.Marshal(stage.Object)
+		if err != nil {
+			return err
+		}
+		documents = append(documents, string(document))
+	}
+	return os.WriteFile(c.stages(), []byte(strings.Join(documents, "---\n")), 0o600)
+}
+
+// specOf is the spec of a binding's resource template, nil for kinds that need none.
+func specOf(b *unstructured.Unstructured, kind, name string, slots bool) map[string]any {
+	switch kind {
+	case "Deployment", "StatefulSet":
+		return podsOf(b, slots)
+	case "Job":
+		return jobOf(b)
+	case "CustomResourceDefinition":
+		return definitionOf(name)
+	case "PersistentVolumeClaim":
+		return map[string]any{
+			"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
+		}
+	case "Service":
+		return map[string]any{"selector": map[string]any{"app": name}, "ports": []any{map[string]any{"port": int64(80)}}}
+	}
+	return nil
+}
+
+// jobOf is a Job that has nothing to do and completes at once. One that is said to be ready after
+// some time has a pod for which there is no node: it runs for ever.
+func jobOf(b *unstructured.Unstructured) map[string]any {
+	pods, node := int64(0), map[string]any{}
+	if _, runs := b.GetAnnotations()[api.FaultReadyAfter]; runs {
+		pods, node = 1, map[string]any{"lab.lifeboat.dev/no-such-node": ""}
+	}
+	return map[string]any{
+		"parallelism": pods, "completions": pods,
+		"template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never", "nodeSelector": node,
+			"containers": []any{map[string]any{"name": "main", "image": "fake"}},
+		}},
+	}
+}
+
+// definitionOf is a CustomResourceDefinition of that name, "<plural>.<group>".
+func definitionOf(name string) map[string]any {
+	plural, group, _ := strings.Cut(name, ".")
+	return map[string]any{
+		"group": group, "scope": "Namespaced",
+		"names": map[string]any{"plural": plural, "kind": strings.ToUpper(plural[:1]) + plural[1:]},
+		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{
+			"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+		}}},
+	}
 }

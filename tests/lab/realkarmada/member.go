@@ -205,7 +205,7 @@ func (c *ControlPlane) register(ctx context.Context, spec karmada.MemberSpec) er
 	if _, err := c.client.Resource(api.Clusters).Create(ctx, cluster, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("register cluster %s: %w", spec.Name, err)
 	}
-	return c.awaitReady(ctx, spec.Name)
+	return karmada.AwaitReady(ctx, c.client, spec.Name)
 }
 
 // writeCredential writes the Secret by which Karmada reaches a member.
@@ -242,20 +242,6 @@ func (c *ControlPlane) Garble(name string, garbled bool) error {
 		token = "expired"
 	}
 	return c.writeCredential(c.ctx, name, ca, token)
-}
-
-func (c *ControlPlane) awaitReady(ctx context.Context, name string) error {
-	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
-		object, err := c.client.Resource(api.Clusters).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		cluster, err := api.From[api.Cluster](object.Object)
-		return err == nil && cluster.IsReady() && len(cluster.Spec.Taints) == 0, err
-	}); err != nil {
-		return fmt.Errorf("wait until cluster %s is Ready: %w", name, err)
-	}
-	return nil
 }
 
 func (c *ControlPlane) member(name string) *member {

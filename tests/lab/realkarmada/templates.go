@@ -121,11 +121,9 @@ func (c *ControlPlane) playTemplate(ctx context.Context, ref bindingRef) error {
 		return err
 	}
 	// As Karmada's detector does after a change of a template: the binding controller follows that.
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"resource": map[string]any{"resourceVersion": template}}})
-	if err != nil {
-		return err
-	}
-	_, err = c.client.Resource(ref.resource).Namespace(ref.namespace).Patch(ctx, ref.name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = api.MergePatch(ctx, c.client.Resource(ref.resource).Namespace(ref.namespace), ref.name, map[string]any{
+		"spec": map[string]any{"resource": map[string]any{"resourceVersion": template}},
+	})
 	return err
 }
 
@@ -199,11 +197,7 @@ func (c *ControlPlane) label(ctx context.Context, resource schema.GroupVersionRe
 	if len(change) == 0 {
 		return "", nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": change}})
-	if err != nil {
-		return "", err
-	}
-	after, err := at.Patch(ctx, template.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+	after, err := api.MergePatch(ctx, at, template.GetName(), map[string]any{"metadata": map[string]any{"labels": change}})
 	if err != nil {
 		return "", err
 	}

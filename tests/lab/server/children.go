@@ -29,7 +29,7 @@ func (s *Servers) Add(ctx context.Context, c Child) (ports []int, err error) {
 	}
 	err = s.start(ctx, launch{
 		ports: c.Ports,
-		prepare: func(found []int) (command, func(context.Context) error, error) {
+		prepare: func(found []int) (Command, probe, error) {
 			ports = found
 			ready := func(ctx context.Context) error {
 				if c.Ready == nil {
@@ -38,7 +38,7 @@ func (s *Servers) Add(ctx context.Context, c Child) (ports []int, err error) {
 				return c.Ready(ctx, found)
 			}
 			log := filepath.Join(s.options.Dir, c.Name+".log")
-			return command{name: c.Name, binary: c.Binary, args: c.Args(found), logFile: log}, ready, nil
+			return Command{Name: c.Name, Binary: c.Binary, Args: c.Args(found), LogFile: log}, ready, nil
 		},
 		// A launch that is tried again replaces the process of the attempt before it.
 		keep: func(p *Process) {

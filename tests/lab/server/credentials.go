@@ -46,12 +46,6 @@ type credentials struct {
 
 func (c *credentials) path(name string) string { return filepath.Join(c.folder, name) }
 
-func (c *credentials) caFile() string                { return c.path("ca.crt") }
-func (c *credentials) servingCertFile() string       { return c.path("apiserver.crt") }
-func (c *credentials) servingKeyFile() string        { return c.path("apiserver.key") }
-func (c *credentials) serviceAccountKeyFile() string { return c.path("service-account.key") }
-func (c *credentials) tokenFile() string             { return c.path("tokens.csv") }
-
 // newCredentials writes a new certificate authority, a serving certificate for
 // 127.0.0.1, a service account key and one token per user into folder.
 func newCredentials(folder string, users []User) (*credentials, error) {
@@ -168,7 +162,7 @@ func (c *credentials) writeTokens() error {
 		}
 		list.WriteByte('\n')
 	}
-	return os.WriteFile(c.tokenFile(), []byte(list.String()), 0o600)
+	return os.WriteFile(c.path("tokens.csv"), []byte(list.String()), 0o600)
 }
 
 // writeKubeconfigs writes one kubeconfig per user into folder and returns their

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -17,12 +19,17 @@ import (
 // logTailBytes is how much of a dead child's log its error quotes.
 const logTailBytes = 2000
 
-// command describes a child process.
-type command struct {
-	name    string
-	binary  string
-	args    []string
-	logFile string
+// Command describes a child process.
+type Command struct {
+	Name    string
+	Binary  string
+	Args    []string
+	LogFile string
+	// Env is nil for a server: what the caller's environment says about proxies, Kubernetes or Temporal must not reach
+	// it.
+	Env []string
+	// Stdout is nil to send it to the log with stderr.
+	Stdout io.Writer
 	// again: it ran before, and its log goes on.
 	again bool
 }
@@ -34,7 +41,7 @@ type Process struct {
 	cmd     *exec.Cmd
 
 	// child and ready start it again as it was.
-	child command
+	child Command
 	ready probe
 
 	// exited is closed after the child is gone and exitErr is set.
@@ -45,30 +52,33 @@ type Process struct {
 	stopping bool
 }
 
-// startProcess starts a child whose output goes to its log file.
-func startProcess(c command) (*Process, error) {
+// StartProcess starts a child whose output goes to its log file.
+func StartProcess(c Command) (*Process, error) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	if !c.again {
 		flags |= os.O_TRUNC
 	}
-	log, err := os.OpenFile(c.logFile, flags, 0o600)
+	log, err := os.OpenFile(c.LogFile, flags, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open log of %s: %w", c.name, err)
+		return nil, fmt.Errorf("open log of %s: %w", c.Name, err)
 	}
-	cmd := exec.Command(c.binary, c.args...)
+	cmd := exec.Command(c.Binary, c.Args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// What the caller's environment says about proxies, Kubernetes or Temporal
-	// must not reach the servers.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}
+	if c.Stdout != nil {
+		cmd.Stdout = c.Stdout
+	}
+	if cmd.Env = c.Env; cmd.Env == nil {
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}
+	}
 	// A process group of its own keeps the terminal's Ctrl-C from it: this
 	// process stops its children itself, in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 
-	p := &Process{name: c.name, logFile: c.logFile, cmd: cmd, child: c, exited: make(chan struct{})}
+	p := &Process{name: c.Name, logFile: c.LogFile, cmd: cmd, child: c, exited: make(chan struct{})}
 	started := make(chan error)
 	go p.run(log, started)
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.name, err)
+		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	return p, nil
 }
@@ -114,12 +124,13 @@ func (p *Process) Died() error {
 	return fmt.Errorf("%s died (%s); the end of %s:\n%s", p.name, reason, p.logFile, p.logTail())
 }
 
-// stop asks the child to end and kills it after grace. It returns when the
+// ErrKilled says that a child did not end in time.
+var ErrKilled = errors.New("did not stop in time and was killed")
+
+// Stop asks the child to end and kills it after grace. It returns when the
 // child is gone.
-func (p *Process) stop(grace time.Duration) error {
-	p.mu.Lock()
-	p.stopping = true
-	p.mu.Unlock()
+func (p *Process) Stop(grace time.Duration) error {
+	p.stops()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop %s: %w", p.name, err)
 	}
@@ -128,6 +139,12 @@ func (p *Process) stop(grace time.Duration) error {
 		return nil
 	case <-time.After(grace):
 	}
+	return errors.Join(fmt.Errorf("%s, see %s: %w", p.name, p.logFile, ErrKilled), p.crash())
+}
+
+// crash kills the child as a power cut would, and is not taken for a failure.
+func (p *Process) crash() error {
+	p.stops()
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill %s: %w", p.name, err)
 	}
@@ -135,17 +152,14 @@ func (p *Process) stop(grace time.Duration) error {
 	return nil
 }
 
-// crash kills the child as a power cut would, and is not taken for a failure.
-func (p *Process) crash() error {
+func (p *Process) stops() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.stopping = true
-	p.mu.Unlock()
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill %s: %w", p.name, err)
-	}
-	<-p.exited
-	return nil
 }
+
+// Exited is closed when the child is gone.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // waitReady polls ready until it returns nil, and gives up when the child dies
 // or ctx ends; the last answer is part of the error then.
@@ -200,3 +214,28 @@ func (p *Process) logTail() string {
 	}
 	return string(content)
 }
+
+// freePorts returns n different free TCP ports of 127.0.0.1. All are held until
+// the last is found. Another process may still take one before its server binds
+// it: callers start again with new ports when that happens.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		listener, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer listener.Close()
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// worthAnotherTry reports whether a server that died at its start may do better on
+// other ports: somebody else took its port between Lifeboat's finding it free and the
+// server binding it, or it died without a word, before it had come to serving.
+func worthAnotherTry(log string) bool {
+	return strings.TrimSpace(log) == "" || strings.Contains(log, "address already in use")
+}
+
+func hostPort(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

@@ -136,7 +136,7 @@ type launch struct {
 	// ports is how many free ports prepare wants.
 	ports int
 	// prepare returns the child to start and how to ask whether it is ready.
-	prepare func(ports []int) (command, func(context.Context) error, error)
+	prepare func(ports []int) (Command, probe, error)
 	// keep takes the running process.
 	keep func(*Process)
 }
@@ -156,7 +156,7 @@ func (s *Servers) start(ctx context.Context, l launch) error {
 			return err
 		}
 		begun := time.Now()
-		process, err := startProcess(child)
+		process, err := StartProcess(child)
 		if err != nil {
 			return err
 		}
@@ -166,21 +166,21 @@ func (s *Servers) start(ctx context.Context, l launch) error {
 		s.mu.Unlock()
 		err = process.waitReady(ctx, ready)
 		if err == nil {
-			s.options.Logger.Info("ready", "server", child.name, "after", time.Since(begun).Round(time.Millisecond), "pid", process.PID())
+			s.options.Logger.Info("ready", "server", child.Name, "after", time.Since(begun).Round(time.Millisecond), "pid", process.PID())
 			go s.watch(process)
 			return nil
 		}
 		if process.Died() == nil || !worthAnotherTry(process.logTail()) || attempt == bindAttempts {
 			return err
 		}
-		s.options.Logger.Info("port was taken meanwhile, trying others", "server", child.name)
+		s.options.Logger.Info("port was taken meanwhile, trying others", "server", child.Name)
 	}
 }
 
 // Crash kills a server with -9 and starts it again on the same ports, with what it had
 // stored: in options.Dir, where Durable says so. It returns when every server answers.
 func (s *Servers) Crash(ctx context.Context, name string) error {
-	return s.comesBack(ctx, name, func(*command, *probe) error { return nil })
+	return s.comesBack(ctx, name, func(*Command, *probe) error { return nil })
 }
 
 // probe asks a server whether it is ready.
@@ -189,7 +189,7 @@ type probe func(context.Context) error
 // comesBack kills a server with -9, has something done while it is down, to what it had
 // stored or to how it is started, and starts it again on the same ports. It returns when
 // every server answers.
-func (s *Servers) comesBack(ctx context.Context, name string, meanwhile func(*command, *probe) error) error {
+func (s *Servers) comesBack(ctx context.Context, name string, meanwhile func(*Command, *probe) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	running := s.Processes()
@@ -216,9 +216,9 @@ func (s *Servers) comesBack(ctx context.Context, name string, meanwhile func(*co
 }
 
 // again starts a server that has ended, on the same ports.
-func (s *Servers) again(old *Process, child command, ready probe) error {
+func (s *Servers) again(old *Process, child Command, ready probe) error {
 	child.again = true
-	process, err := startProcess(child)
+	process, err := StartProcess(child)
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,10 @@ func stopIfStarted(p *Process) error {
 	if p == nil {
 		return nil
 	}
-	return p.stop(stopGrace)
+	if err := p.Stop(stopGrace); !errors.Is(err, ErrKilled) {
+		return err
+	}
+	return nil
 }
 
 // Credentials returns the folder of certificates and tokens: ca.crt, apiserver.crt,
@@ -322,11 +325,8 @@ func (s *Servers) RESTConfig(user string) (*rest.Config, error) {
 	return config, nil
 }
 
-func (s *Servers) command(name, binary string, args []string) command {
-	return command{
-		name:    name,
-		binary:  filepath.Join(s.options.BinDir, binary),
-		args:    args,
-		logFile: filepath.Join(s.options.Dir, name+".log"),
+func (s *Servers) command(name, binary string, args []string) Command {
+	return Command{
+		Name: name, Binary: filepath.Join(s.options.BinDir, binary), Args: args, LogFile: filepath.Join(s.options.Dir, name+".log"),
 	}
 }

@@ -23,7 +23,6 @@ import (
 const binaries = "../../../bin"
 
 func testOptions(t *testing.T) Options {
-	t.Helper()
 	folder, err := filepath.Abs(binaries)
 	require.NoError(t, err)
 	return Options{
@@ -38,7 +37,6 @@ func testOptions(t *testing.T) Options {
 
 // startOne starts only etcd, on ports that find returns.
 func startOne(t *testing.T, find func(int) ([]int, error)) (*Servers, error) {
-	t.Helper()
 	s := &Servers{options: testOptions(t), freePorts: find, died: make(chan error, 3)}
 	t.Cleanup(func() { assert.NoError(t, s.Stop()) })
 	return s, s.startEtcd(t.Context())
@@ -77,7 +75,6 @@ func TestTwoSetsOfServersRunAtOnceAndLeaveNoProcessBehind(t *testing.T) {
 // requireRightsAreEnforced checks that the administrator may write, that a user
 // without rights may not even read, and that the audit log tells who wrote.
 func requireRightsAreEnforced(t *testing.T, s *Servers) {
-	t.Helper()
 	users := make(map[string]kubernetes.Interface)
 	for _, name := range []string{"admin", "nobody"} {
 		config, err := s.RESTConfig(name)

@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -78,26 +77,10 @@ func workloads(n int, members []string) []unstructured.Unstructured {
 
 // single runs on one cluster at a time, at first on the first.
 func single(namespace, name, kind string, replicas int64, clusters []any) unstructured.Unstructured {
-	binding := unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "work.karmada.io/v1alpha2", "kind": api.KindResourceBinding,
-		"spec": map[string]any{
-			"resource": map[string]any{"apiVersion": "apps/v1", "kind": kind, "namespace": namespace, "name": name},
-			"replicas": replicas, "schedulerName": api.DefaultScheduler, "schedulePriority": map[string]any{"priority": int64(1000)},
-			"clusters": []any{map[string]any{"name": clusters[0]}},
-			"placement": map[string]any{
-				"clusterAffinity":   map[string]any{"clusterNames": clusters},
-				"replicaScheduling": map[string]any{"replicaSchedulingType": "Duplicated"},
-				"spreadConstraints": []any{map[string]any{"spreadByField": "cluster", "minGroups": int64(1), "maxGroups": int64(1)}},
-			},
-		},
-	}}
-	binding.SetNamespace(namespace)
-	switch kind {
-	case "StatefulSet":
-		binding.SetName(name + "-statefulset")
-	default:
-		binding.SetName(name + "-deployment")
-	}
+	object := map[string]any{"apiVersion": "apps/v1", "kind": kind, "namespace": namespace, "name": name}
+	binding := karmada.NewBinding(object, clusters[0], karmada.Duplicated(clusters, 1))
+	spec := binding.Object["spec"].(map[string]any)
+	spec["replicas"], spec["schedulePriority"] = replicas, map[string]any{"priority": int64(1000)}
 	return binding
 }
 
@@ -125,13 +108,7 @@ func (c *controlPlane) putRule(ctx context.Context) error {
 func (c *controlPlane) cordon(ctx context.Context, cluster string, on bool) error {
 	cordoned := map[string]any{"key": "demo/cordoned", "effect": "NoSchedule"}
 	return c.edit(ctx, c.client.Resource(api.Clusters), cluster, func(o *unstructured.Unstructured) map[string]any {
-		taints, _, _ := unstructured.NestedSlice(o.Object, "spec", "taints")
-		kept := []any{}
-		for _, taint := range taints {
-			if t, ok := taint.(map[string]any); !ok || t["key"] != cordoned["key"] {
-				kept = append(kept, taint)
-			}
-		}
+		kept := without(o, "taints", "key", cordoned["key"])
 		if on {
 			kept = append(kept, cordoned)
 		}
@@ -149,14 +126,16 @@ func (c *controlPlane) heal(ctx context.Context, binding string) error {
 // dropTask is the sabotage: it takes Lifeboat's hold task away.
 func (c *controlPlane) dropTask(ctx context.Context, binding string) error {
 	return c.edit(ctx, c.bindings(binding), path.Base(binding), func(o *unstructured.Unstructured) map[string]any {
-		tasks, _, _ := unstructured.NestedSlice(o.Object, "spec", "gracefulEvictionTasks")
-		kept := []any{}
-		for _, task := range tasks {
-			if t, ok := task.(map[string]any); !ok || t["producer"] != producer {
-				kept = append(kept, task)
-			}
-		}
-		return map[string]any{"spec": map[string]any{"gracefulEvictionTasks": kept}}
+		return map[string]any{"spec": map[string]any{"gracefulEvictionTasks": without(o, "gracefulEvictionTasks", "producer", producer)}}
+	})
+}
+
+// without is a list of the spec without the items that have a value in a field.
+func without(o *unstructured.Unstructured, list, field string, value any) []any {
+	items, _, _ := unstructured.NestedSlice(o.Object, "spec", list)
+	return slices.DeleteFunc(append([]any{}, items...), func(item any) bool {
+		fields, is := item.(map[string]any)
+		return is && fields[field] == value
 	})
 }
 
@@ -178,11 +157,7 @@ func (c *controlPlane) edit(ctx context.Context, objects dynamic.ResourceInterfa
 			patch["metadata"] = metadata
 		}
 		metadata["resourceVersion"] = o.GetResourceVersion()
-		content, err := json.Marshal(patch)
-		if err != nil {
-			return false, err
-		}
-		_, err = objects.Patch(ctx, name, types.MergePatchType, content, metav1.PatchOptions{})
+		_, err = api.MergePatch(ctx, objects, name, patch)
 		if apierrors.IsConflict(err) {
 			return false, nil
 		}

@@ -181,7 +181,7 @@ func (d *demo) stop() error {
 		problems = append(problems, d.lifeboat.stop())
 	}
 	if d.lab != nil {
-		problems = append(problems, d.lab.stop())
+		problems = append(problems, stop(d.lab.Process))
 	}
 	return errors.Join(problems...)
 }

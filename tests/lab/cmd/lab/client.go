@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
@@ -146,4 +150,110 @@ func refusal(httpStatus string, content []byte) error {
 		return fmt.Errorf("the lab answered %s: %s", httpStatus, content)
 	}
 	return fmt.Errorf("the lab refused: %s", f.Error)
+}
+
+// down stops the lab in dir, if one runs, and removes the folder. It returns
+// when the servers are gone.
+func down(ctx context.Context, dir string) error {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("resolve folder of the lab: %w", err)
+	}
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for asked := false; ; asked = true {
+		pid, err := removeUnlessRunning(path)
+		if err != nil || pid == 0 {
+			return err
+		}
+		if err := askToStop(pid, asked); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the lab in %s is still stopping: %w", path, ctx.Err())
+		case <-poll.C:
+		}
+	}
+}
+
+// removeUnlessRunning removes the folder of a lab that has ended, or returns the
+// process id of the one that runs there.
+func removeUnlessRunning(path string) (pid int, err error) {
+	f, err := lockFolder(path, 0)
+	var running errRunning
+	switch {
+	case err == nil:
+		return 0, f.remove()
+	case errors.As(err, &running) && running.pid != 0:
+		return running.pid, nil
+	case errors.Is(err, os.ErrNotExist):
+		// No lab was here, or the lab itself has just removed everything.
+		return 0, nil
+	}
+	return 0, err
+}
+
+func askToStop(pid int, asked bool) error {
+	if asked {
+		return nil
+	}
+	err := syscall.Kill(pid, syscall.SIGTERM)
+	if err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("stop the lab (process %d): %w", pid, err)
+	}
+	return nil
+}
+
+func newStatusCommand(dir *string) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show servers, member clusters and their workloads",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var s status
+			if err := get(cmd.Context(), *dir, "/status", &s); err != nil {
+				return err
+			}
+			switch output {
+			case "json":
+				return printJSON(cmd.OutOrStdout(), s)
+			case "":
+				return printStatus(cmd.OutOrStdout(), s)
+			}
+			return fmt.Errorf("unknown output %q: want json", output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json")
+	return cmd
+}
+
+func printStatus(w io.Writer, s status) error {
+	if err := announce(w, "", s.Lab); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nSERVER\tPID")
+	for _, server := range s.Servers {
+		fmt.Fprintf(table, "%s\t%d\n", server.Name, server.PID)
+	}
+	fmt.Fprintln(table, "\nMEMBER\tALIVE\tREADYZ\tWORKLOADS")
+	for _, member := range s.Members {
+		fmt.Fprintf(table, "%s\t%t\t%s\t%d\n", member.Name, member.Alive, member.Readyz, len(member.Workloads))
+	}
+	fmt.Fprintln(table, "\nMEMBER\tKIND\tWORKLOAD\tREADY")
+	for _, member := range s.Members {
+		for _, workload := range member.Workloads {
+			fmt.Fprintf(table, "%s\t%s\t%s/%s\t%d/%d\n", member.Name, workload.Kind,
+				workload.Namespace, workload.Name, workload.ReadyReplicas, workload.Replicas)
+		}
+	}
+	return table.Flush()
+}
+
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
 }

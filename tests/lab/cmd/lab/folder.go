@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // lockFile marks a folder as a lab's and is locked by the lab that runs there.
@@ -149,4 +155,128 @@ func removeEmpty(path string) error {
 		return nil
 	}
 	return err
+}
+
+// state is what `lab up -o json` prints and lab.json holds: where everything is.
+type state struct {
+	Dir string `json:"dir"`
+	PID int    `json:"pid"`
+	// Kubeconfig is the administrator's.
+	Kubeconfig string `json:"kubeconfig"`
+	// Kubeconfigs are those of Lifeboat's users: controller, worker, operator, viewer, setup.
+	Kubeconfigs       map[string]string `json:"kubeconfigs"`
+	APIServer         string            `json:"apiServer"`
+	Etcd              string            `json:"etcd"`
+	TemporalAddress   string            `json:"temporalAddress"`
+	TemporalNamespace string            `json:"temporalNamespace"`
+	// UIURL is Temporal's web UI; empty with --no-ui.
+	UIURL      string        `json:"uiURL,omitempty"`
+	AuditLog   string        `json:"auditLog"`
+	ControlURL string        `json:"controlURL"`
+	Members    []memberState `json:"members"`
+}
+
+// memberState names a member cluster and its real readiness endpoint.
+type memberState struct {
+	Name   string `json:"name"`
+	Readyz string `json:"readyz"`
+}
+
+const stateFile = "lab.json"
+
+func (s state) save() error {
+	content, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", stateFile, err)
+	}
+	// Renamed into place: nobody reads half a file.
+	partial := filepath.Join(s.Dir, stateFile+".partial")
+	if err := os.WriteFile(partial, append(content, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", stateFile, err)
+	}
+	return os.Rename(partial, filepath.Join(s.Dir, stateFile))
+}
+
+func loadState(dir string) (state, error) {
+	content, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return state{}, fmt.Errorf("no lab is up in %s (start one with `lab up`)", dir)
+	}
+	if err != nil {
+		return state{}, fmt.Errorf("read state of the lab: %w", err)
+	}
+	var s state
+	if err := json.Unmarshal(content, &s); err != nil {
+		return state{}, fmt.Errorf("decode %s in %s: %w", stateFile, dir, err)
+	}
+	return s, nil
+}
+
+// detach starts `lab up` as a process of its own session, shows its progress,
+// and returns when that lab is ready.
+func detach(ctx context.Context, o upOptions, stdout io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own binary: %w", err)
+	}
+	// A file, not a pipe: the lab goes on writing when nobody reads any more.
+	progress, err := os.CreateTemp("", "lab-progress-*")
+	if err != nil {
+		return fmt.Errorf("create progress file: %w", err)
+	}
+	defer progress.Close()
+	defer os.Remove(progress.Name())
+
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool {
+		return arg == "--detach" || strings.HasPrefix(arg, "--detach=")
+	})
+	child := exec.Command(self, append(args, "--output=json", "--detach=false")...)
+	child.Stderr = progress
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	ready, err := child.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("connect to the lab: %w", err)
+	}
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("start the lab: %w", err)
+	}
+	stopWatching := context.AfterFunc(ctx, func() { _ = child.Process.Signal(syscall.SIGTERM) })
+	defer stopWatching()
+	stopShowing := show(progress.Name())
+	line, readErr := bufio.NewReader(ready).ReadBytes('\n')
+	stopShowing()
+	if readErr != nil {
+		return errors.Join(errors.New("the lab did not start"), child.Wait())
+	}
+	var s state
+	if err := json.Unmarshal(line, &s); err != nil {
+		return fmt.Errorf("decode what the lab said: %w", err)
+	}
+	return announce(stdout, o.output, s)
+}
+
+// show copies what is appended to file to stderr until the returned function is
+// called, which copies the rest.
+func show(file string) (stop func()) {
+	done, finished := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(finished)
+		reader, err := os.Open(file)
+		if err != nil {
+			return
+		}
+		defer reader.Close()
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			_, _ = io.Copy(os.Stderr, reader)
+			select {
+			case <-tick.C:
+			case <-done:
+				_, _ = io.Copy(os.Stderr, reader)
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-finished }
 }

@@ -36,7 +36,6 @@ func TestMain(m *testing.M) {
 }
 
 func labCommand(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(self, args...)
@@ -46,7 +45,6 @@ func labCommand(t *testing.T, args ...string) *exec.Cmd {
 
 // runLab runs one of the short commands and returns what it printed.
 func runLab(t *testing.T, args ...string) (stdout, stderr string, err error) {
-	t.Helper()
 	cmd := labCommand(t, args...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -68,7 +66,6 @@ func upArgs(dir string, more ...string) []string {
 }
 
 func startLabUp(t *testing.T, more ...string) *runningLab {
-	t.Helper()
 	l := &runningLab{dir: filepath.Join(t.TempDir(), "lab"), done: make(chan error, 1)}
 	l.cmd = labCommand(t, upArgs(l.dir, more...)...)
 	l.cmd.Stderr = t.Output()
@@ -92,7 +89,6 @@ func startLabUp(t *testing.T, more ...string) *runningLab {
 
 // pids returns the process ids of the lab's servers.
 func (l *runningLab) pids(t *testing.T) []int {
-	t.Helper()
 	out, _, err := runLab(t, "status", "--dir", l.dir, "-o", "json")
 	require.NoError(t, err)
 	var s status
@@ -106,7 +102,6 @@ func (l *runningLab) pids(t *testing.T) []int {
 }
 
 func requireGone(t *testing.T, pids []int) {
-	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		for _, pid := range pids {
 			require.ErrorIs(c, syscall.Kill(pid, 0), syscall.ESRCH, "process %d still runs", pid)
@@ -115,7 +110,6 @@ func requireGone(t *testing.T, pids []int) {
 }
 
 func requireNoDir(t *testing.T, dir string) {
-	t.Helper()
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(dir)
 		return errors.Is(err, os.ErrNotExist)
@@ -162,7 +156,6 @@ func TestALabSaysWhereEverythingIsAndIsGoneAfterDown(t *testing.T) {
 // requireOnlyGranted checks that the worker may do what testdata/grant.yaml says
 // and nothing else, and that the controller may do nothing.
 func requireOnlyGranted(t *testing.T, s state) {
-	t.Helper()
 	create := func(role, namespace string) error {
 		config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfigs[role])
 		require.NoError(t, err)

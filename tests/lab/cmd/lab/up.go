@@ -1,17 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 )
 
 // logFile has what the lab itself says, beside the logs of its servers.
@@ -173,4 +178,97 @@ func (o upOptions) binaries() (string, error) {
 		return "", fmt.Errorf("find the folder of the servers: %w", err)
 	}
 	return filepath.Dir(self), nil
+}
+
+// mergeKnobs returns knobs with the given ones changed. An unknown name or a
+// value of the wrong type changes nothing and says which names there are.
+func mergeKnobs(knobs karmada.Knobs, changes map[string]any) (karmada.Knobs, error) {
+	all, err := knobMap(knobs)
+	if err != nil {
+		return knobs, err
+	}
+	for name, value := range changes {
+		if _, known := all[name]; !known {
+			return knobs, fmt.Errorf("no knob is called %q; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+		}
+		all[name] = value
+	}
+	merged, err := json.Marshal(all)
+	if err != nil {
+		return knobs, fmt.Errorf("encode knobs: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(merged))
+	decoder.DisallowUnknownFields()
+	var result karmada.Knobs
+	if err := decoder.Decode(&result); err != nil {
+		return knobs, fmt.Errorf("set knobs: %w", err)
+	}
+	return result, nil
+}
+
+func knobMap(knobs karmada.Knobs) (map[string]any, error) {
+	encoded, err := json.Marshal(knobs)
+	if err != nil {
+		return nil, fmt.Errorf("encode knobs: %w", err)
+	}
+	var all map[string]any
+	if err := json.Unmarshal(encoded, &all); err != nil {
+		return nil, fmt.Errorf("decode knobs: %w", err)
+	}
+	return all, nil
+}
+
+// parseKnobs turns name=value arguments into changes. A value that is JSON is
+// taken as such (true, 3), anything else as text (2s).
+func parseKnobs(args []string) (map[string]any, error) {
+	changes := make(map[string]any, len(args))
+	for _, arg := range args {
+		name, text, found := strings.Cut(arg, "=")
+		if !found || name == "" {
+			return nil, fmt.Errorf("want name=value, got %q", arg)
+		}
+		var value any
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			value = text
+		}
+		changes[name] = value
+	}
+	return changes, nil
+}
+
+// regions over which default members are spread, so that placements by region
+// have something to choose from.
+var regions = []string{"north", "south", "west"}
+
+// defaultMembers returns member1 to memberN.
+func defaultMembers(n int) []karmada.MemberSpec {
+	members := make([]karmada.MemberSpec, n)
+	for i := range members {
+		region := regions[i%len(regions)]
+		members[i] = karmada.MemberSpec{
+			Name:     fmt.Sprintf("member%d", i+1),
+			Region:   region,
+			Zone:     fmt.Sprintf("%s-%d", region, i/len(regions)+1),
+			Provider: "lab",
+		}
+	}
+	return members
+}
+
+// loadMembers reads a YAML or JSON list of members.
+func loadMembers(file string) ([]karmada.MemberSpec, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read members: %w", err)
+	}
+	var members []karmada.MemberSpec
+	if err := yaml.UnmarshalStrict(content, &members); err != nil {
+		return nil, fmt.Errorf("decode members in %s: %w", file, err)
+	}
+	for i, member := range members {
+		if member.Name == "" {
+			return nil, fmt.Errorf("member %d in %s has no name", i+1, file)
+		}
+	}
+	return members, nil
 }

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/stretchr/testify/require"
 )
 
 func TestPlacementChanged(t *testing.T) {
@@ -27,5 +26,17 @@ func TestPlacementChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.changed, api.PlacementChanged(c.applied, c.wanted, c.observed))
 		})
+	}
+}
+
+func TestWorkNamesAreThoseOfTheRecordedKarmada(t *testing.T) {
+	names := map[string]api.ObjectReference{
+		"div-696d69898d":         {Kind: "Deployment", Namespace: "default", Name: "div"},
+		"one-8fd8696fc":          {Kind: "Deployment", Namespace: "default", Name: "one"},
+		"onecfg-f86b9df46":       {Kind: "ConfigMap", Namespace: "default", Name: "onecfg"},
+		"demo-reader-7f4ff6bcbf": {Kind: "ClusterRole", Name: "demo-reader"},
+	}
+	for want, resource := range names {
+		require.Equal(t, want, api.WorkName(resource))
 	}
 }

@@ -1,13 +1,19 @@
 package api
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 )
 
 // Binding is a ResourceBinding or a ClusterResourceBinding; Kind tells which.
@@ -309,23 +315,12 @@ func (w *Work) Cluster() string {
 }
 
 // Ready is the cluster's Ready condition, nil while there is none.
-func (c *Cluster) Ready() *metav1.Condition { return FindCondition(c.Status.Conditions, "Ready") }
+func (c *Cluster) Ready() *metav1.Condition {
+	return meta.FindStatusCondition(c.Status.Conditions, "Ready")
+}
 
 // IsReady says whether Karmada believes the cluster is ready.
-func (c *Cluster) IsReady() bool {
-	ready := c.Ready()
-	return ready != nil && ready.Status == metav1.ConditionTrue
-}
-
-// FindCondition finds a condition by type.
-func FindCondition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
-	for i := range conditions {
-		if conditions[i].Type == conditionType {
-			return &conditions[i]
-		}
-	}
-	return nil
-}
+func (c *Cluster) IsReady() bool { return meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") }
 
 // Object is what From can produce.
 type Object interface{ Binding | Work | Cluster }
@@ -350,4 +345,14 @@ func SplitRef(ref string) (kind, namespace, name string) {
 	}
 	namespace, name, _ = strings.Cut(strings.TrimPrefix(ref, "rb/"), "/")
 	return KindResourceBinding, namespace, name
+}
+
+// MergePatch writes a JSON merge patch. With a resourceVersion in it a stale writer gets a conflict; without, the last
+// writer wins.
+func MergePatch(ctx context.Context, client dynamic.ResourceInterface, name string, body map[string]any, subresource ...string) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode patch of %s: %w", name, err)
+	}
+	return client.Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{}, subresource...)
 }

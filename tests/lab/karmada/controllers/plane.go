@@ -8,11 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // Fleet gives the controllers the members, as kubeconfigs give them to Karmada.
@@ -42,6 +44,7 @@ type Plane struct {
 	probe *http.Client
 
 	scheduler, binding, bindingStatus, execution, workStatus, eviction, cluster, clusterStatus, taintManager, dependencies, lease *loop
+	loops                                                                                                                         []*loop // all of them
 
 	// leads is since when this plane holds the leader Lease.
 	leads time.Time
@@ -69,35 +72,38 @@ func New(config Config) (*Plane, error) {
 		faults: newSchedulerFaults(), debounce: newDebouncer(),
 		probe: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}},
 	}
-	p.scheduler = newLoop("scheduler", 12, p.log, p.schedule)
-	p.binding = newLoop("binding", 4, p.log, p.syncWorks)
-	p.bindingStatus = newLoop("bindingStatus", 4, p.log, p.aggregate)
-	p.execution = newLoop("execution", 4, p.log, p.execute)
-	p.workStatus = newLoop("workStatus", 4, p.log, p.collect)
-	p.eviction = newLoop("gracefulEviction", 2, p.log, p.evictGracefully)
-	p.cluster = newLoop("cluster", 2, p.log, p.syncCluster)
-	p.clusterStatus = newLoop("clusterStatus", 4, p.log, p.probeCluster)
-	p.taintManager = newLoop("taintManager", 1, p.log, p.evictUntolerated)
-	p.dependencies = newLoop("dependencies", 1, p.log, p.distribute)
-	p.lease = newLoop("lease", 1, p.log, p.lead)
+	p.scheduler = p.newLoop("scheduler", 12, p.schedule)
+	p.binding = p.newLoop("binding", 4, p.syncWorks)
+	p.bindingStatus = p.newLoop("bindingStatus", 4, p.aggregate)
+	p.execution = p.newLoop("execution", 4, p.execute)
+	p.workStatus = p.newLoop("workStatus", 4, p.collect)
+	p.eviction = p.newLoop("gracefulEviction", 2, p.evictGracefully)
+	p.cluster = p.newLoop("cluster", 2, p.syncCluster)
+	p.clusterStatus = p.newLoop("clusterStatus", 4, p.probeCluster)
+	p.taintManager = p.newLoop("taintManager", 1, p.evictUntolerated)
+	p.dependencies = p.newLoop("dependencies", 1, p.distribute)
+	p.lease = p.newLoop("lease", 1, p.lead)
 	return p, nil
+}
+
+func (p *Plane) newLoop(name string, workers int, act reconcile) *loop {
+	l := newLoop(name, workers, p.log, act)
+	p.loops = append(p.loops, l)
+	return l
 }
 
 // Run starts every controller and returns when their caches are filled.
 func (p *Plane) Run(ctx context.Context) error {
 	ctx, p.stop = context.WithCancel(ctx)
-	if err := p.wire(); err != nil {
+	err := p.wire()
+	if err == nil {
+		err = p.store.run(ctx)
+	}
+	if err != nil {
 		p.stop()
 		return err
 	}
-	if err := p.store.run(ctx); err != nil {
-		p.stop()
-		return err
-	}
-	for _, l := range []*loop{
-		p.scheduler, p.binding, p.bindingStatus, p.execution, p.workStatus, p.eviction, p.cluster, p.clusterStatus, p.taintManager,
-		p.dependencies, p.lease,
-	} {
+	for _, l := range p.loops {
 		l.run(ctx, &p.running)
 	}
 	p.lease.add(leaseName)
@@ -153,4 +159,107 @@ func events[T any](handle func(old, current *T)) cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// reconcile brings one object in order. A positive duration asks for another look after that time.
+type reconcile func(ctx context.Context, key string) (time.Duration, error)
+
+// loop works off a queue of keys. A key is never worked on by two workers at once.
+type loop struct {
+	name    string
+	workers int
+	act     reconcile
+	queue   workqueue.TypedRateLimitingInterface[string]
+	log     *slog.Logger
+}
+
+func newLoop(name string, workers int, log *slog.Logger, act reconcile) *loop {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 2*time.Second)
+	return &loop{
+		name: name, workers: workers, act: act, log: log.With("controller", name),
+		queue: workqueue.NewTypedRateLimitingQueue(limiter),
+	}
+}
+
+func (l *loop) add(key string) { l.queue.Add(key) }
+
+func (l *loop) addAfter(key string, delay time.Duration) { l.queue.AddAfter(key, delay) }
+
+// run works until the context ends.
+func (l *loop) run(ctx context.Context, running *sync.WaitGroup) {
+	for range l.workers {
+		running.Go(func() {
+			for l.next(ctx) {
+			}
+		})
+	}
+	running.Go(func() {
+		<-ctx.Done()
+		l.queue.ShutDown()
+	})
+}
+
+func (l *loop) next(ctx context.Context) bool {
+	key, shutdown := l.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer l.queue.Done(key)
+	again, err := l.act(ctx, key)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		l.complain(key, err)
+		l.queue.AddRateLimited(key)
+	case again > 0:
+		l.queue.Forget(key)
+		l.queue.AddAfter(key, again)
+	default:
+		l.queue.Forget(key)
+	}
+	return true
+}
+
+// complain logs an error; those that a second look settles are no news.
+func (l *loop) complain(key string, err error) {
+	level := slog.LevelWarn
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		level = slog.LevelDebug
+	}
+	l.log.Log(context.Background(), level, "trying again", "key", key, "error", err)
+}
+
+// Knobs are the periods and switches of the simulated control plane. Each is read anew whenever it
+// matters, so a change takes effect at once.
+type Knobs struct {
+	// StatusPeriod is the time between two probes of a member.
+	StatusPeriod metav1.Duration `json:"statusPeriod"`
+	// FailureThreshold and SuccessThreshold are how long a changed probe result must last before the
+	// Ready condition follows it.
+	FailureThreshold metav1.Duration `json:"failureThreshold"`
+	SuccessThreshold metav1.Duration `json:"successThreshold"`
+	// SchedulerLatency passes between an event and the scheduler's look at the binding.
+	SchedulerLatency metav1.Duration `json:"schedulerLatency"`
+	// SchedulerBackoff is the first delay after a SchedulerError; it doubles up to ten times itself.
+	SchedulerBackoff metav1.Duration `json:"schedulerBackoff"`
+	// BindingLatency passes between a binding's change and the binding controller's look at it.
+	BindingLatency metav1.Duration `json:"bindingLatency"`
+	// ApplyLatency passes between a Work's change and its arrival in the member.
+	ApplyLatency metav1.Duration `json:"applyLatency"`
+	// ReportLatency is what a member needs to act on a change.
+	ReportLatency metav1.Duration `json:"reportLatency"`
+	// WorkloadReadyAfter passes until the last replica of a new copy is ready.
+	WorkloadReadyAfter metav1.Duration `json:"workloadReadyAfter"`
+	// ExecutionRetry is the delay before a Work on a cluster that is away is tried again.
+	ExecutionRetry metav1.Duration `json:"executionRetry"`
+	// DirectlyRetry is the delay before a binding blocked by a Directly task is looked at again.
+	DirectlyRetry metav1.Duration `json:"directlyRetry"`
+	// GracefulEvictionTimeout is when a task without suppressDeletion is dropped whatever the health.
+	GracefulEvictionTimeout metav1.Duration `json:"gracefulEvictionTimeout"`
+	// GracefulEvictionEnabled turns Karmada's graceful eviction controller on.
+	GracefulEvictionEnabled bool `json:"gracefulEvictionEnabled"`
+	// TaintManager turns Karmada's own eviction by NoExecute taints on: its gate Failover and the flag
+	// --enable-no-execute-taint-eviction.
+	TaintManager bool `json:"taintManager"`
+	// StatefulFailoverInjection turns Karmada's feature gate of that name on: preserved labels reach the new copy.
+	StatefulFailoverInjection bool `json:"statefulFailoverInjection"`
 }

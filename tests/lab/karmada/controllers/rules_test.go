@@ -12,8 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
 )
 
-func to[T any](value T) *T { return &value }
-
 func TestGracefulEvictionDropsATaskByTheFirstRuleThatApplies(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	settled := func(health string) *api.Binding {
@@ -36,10 +34,10 @@ func TestGracefulEvictionDropsATaskByTheFirstRuleThatApplies(t *testing.T) {
 		age     time.Duration
 		done    bool
 	}{
-		"held for ever with suppressDeletion":           {binding: settled("Healthy"), task: api.EvictionTask{SuppressDeletion: to(true)}, age: time.Hour, done: false},
-		"let go at once without suppressDeletion":       {binding: settled("Unhealthy"), task: api.EvictionTask{SuppressDeletion: to(false)}, age: 0, done: true},
+		"held for ever with suppressDeletion":           {binding: settled("Healthy"), task: api.EvictionTask{SuppressDeletion: new(true)}, age: time.Hour, done: false},
+		"let go at once without suppressDeletion":       {binding: settled("Unhealthy"), task: api.EvictionTask{SuppressDeletion: new(false)}, age: 0, done: true},
 		"times out into deletion, whatever the health":  {binding: settled("Unhealthy"), task: api.EvictionTask{}, age: 11 * time.Minute, done: true},
-		"its own grace period overrides the timeout":    {binding: settled("Unhealthy"), task: api.EvictionTask{GracePeriodSeconds: to(int32(3600))}, age: 11 * time.Minute, done: false},
+		"its own grace period overrides the timeout":    {binding: settled("Unhealthy"), task: api.EvictionTask{GracePeriodSeconds: new(int32(3600))}, age: 11 * time.Minute, done: false},
 		"done when the new copy is healthy":             {binding: settled("Healthy"), task: api.EvictionTask{}, age: 0, done: true},
 		"waits while the new copy is not healthy":       {binding: settled("Unknown"), task: api.EvictionTask{}, age: 0, done: false},
 		"waits while the scheduler is behind":           {binding: behind, task: api.EvictionTask{}, age: 0, done: false},
@@ -49,7 +47,7 @@ func TestGracefulEvictionDropsATaskByTheFirstRuleThatApplies(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			c.task.CreationTimestamp = to(metav1.NewTime(now.Add(-c.age)))
+			c.task.CreationTimestamp = new(metav1.NewTime(now.Add(-c.age)))
 			require.Equal(t, c.done, isDone(c.binding, &c.task, now, 10*time.Minute))
 		})
 	}
@@ -80,7 +78,7 @@ func TestReadyFollowsAnObservationThatLasts(t *testing.T) {
 }
 
 func TestTaintsFollowReadyAndOthersStay(t *testing.T) {
-	mine := corev1.Taint{Key: "mine", Effect: corev1.TaintEffectNoExecute, TimeAdded: to(metav1.Now())}
+	mine := corev1.Taint{Key: "mine", Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.Now())}
 	c := &api.Cluster{}
 	c.Spec.Taints = []corev1.Taint{mine}
 	taints, changed := conditionTaints(c)
@@ -116,7 +114,7 @@ func TestPutBackHappensOncePerTaskAndStandsUntilTakenOut(t *testing.T) {
 	honest := scheduling.Decision{Outcome: scheduling.Placed, Clusters: []api.TargetCluster{{Name: "m2", Replicas: 3}}}
 	b := &api.Binding{ObjectMeta: metav1.ObjectMeta{UID: "u", Annotations: map[string]string{api.FaultPutBack: "m1"}}}
 	b.Spec.Clusters = []api.TargetCluster{{Name: "m2", Replicas: 2}}
-	evicted := []api.EvictionTask{{FromCluster: "m1", Replicas: to(int32(1))}}
+	evicted := []api.EvictionTask{{FromCluster: "m1", Replicas: new(int32(1))}}
 	require.Equal(t, honest, f.distort(b, nil, honest), "nothing happens without a task")
 
 	b.Spec.GracefulEvictionTasks = evicted

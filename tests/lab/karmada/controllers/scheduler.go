@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
@@ -177,7 +178,7 @@ func isNews(b *api.Binding, d scheduling.Decision) bool {
 	if d.Outcome == scheduling.NotNeeded {
 		return false
 	}
-	scheduled := api.FindCondition(b.Status.Conditions, "Scheduled")
+	scheduled := meta.FindStatusCondition(b.Status.Conditions, "Scheduled")
 	return scheduled == nil || scheduled.Reason != d.Reason ||
 		(d.Outcome != scheduling.Failed && !scheduling.SameResult(b.Spec.Clusters, d.Clusters))
 }

@@ -3,15 +3,14 @@ package controllers
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
@@ -110,12 +109,17 @@ func (s *store) binding(ref string) *api.Binding {
 func (s *store) work(key string) *api.Work        { return lookup[api.Work](s.works, key) }
 func (s *store) cluster(name string) *api.Cluster { return lookup[api.Cluster](s.clusters, name) }
 
+func typed[T any](objects []any) []*T {
+	all := make([]*T, len(objects))
+	for i, object := range objects {
+		all[i] = object.(*T)
+	}
+	return all
+}
+
 // allClusters lists the member clusters by name.
 func (s *store) allClusters() []*api.Cluster {
-	var all []*api.Cluster
-	for _, object := range s.clusters.GetIndexer().List() {
-		all = append(all, object.(*api.Cluster))
-	}
+	all := typed[api.Cluster](s.clusters.GetIndexer().List())
 	slices.SortFunc(all, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
@@ -123,9 +127,7 @@ func (s *store) allClusters() []*api.Cluster {
 func (s *store) allBindings() []*api.Binding {
 	var all []*api.Binding
 	for _, informer := range s.bindingResources {
-		for _, object := range informer.GetIndexer().List() {
-			all = append(all, object.(*api.Binding))
-		}
+		all = append(all, typed[api.Binding](informer.GetIndexer().List())...)
 	}
 	return all
 }
@@ -148,10 +150,7 @@ func (s *store) worksBy(index, value string) []*api.Work {
 	if err != nil {
 		return nil
 	}
-	works := make([]*api.Work, 0, len(objects))
-	for _, object := range objects {
-		works = append(works, object.(*api.Work))
-	}
+	works := typed[api.Work](objects)
 	slices.SortFunc(works, func(a, b *api.Work) int { return cmp.Compare(a.Namespace, b.Namespace) })
 	return works
 }
@@ -170,14 +169,8 @@ func (s *store) workClient(namespace string) dynamic.ResourceInterface {
 // object is JSON to be.
 type object = map[string]any
 
-// mergePatch writes a JSON merge patch. With a resourceVersion in it a stale writer gets a conflict; without, the last writer wins.
-func mergePatch(ctx context.Context, client dynamic.ResourceInterface, name string, body object, subresource ...string) (*unstructured.Unstructured, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("encode patch of %s: %w", name, err)
-	}
-	return client.Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{}, subresource...)
-}
+// mergePatch writes a JSON merge patch.
+var mergePatch = api.MergePatch
 
 // timestamp is the current time as the API stores it, in whole seconds.
 func timestamp() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) }
@@ -185,16 +178,7 @@ func timestamp() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Se
 // withCondition returns the conditions with one of them set; its transition time moves only with its
 // status. The second result says whether anything differs.
 func withCondition(conditions []metav1.Condition, set metav1.Condition) ([]metav1.Condition, bool) {
-	set.LastTransitionTime = timestamp()
 	result := slices.Clone(conditions)
-	index := slices.IndexFunc(result, func(c metav1.Condition) bool { return c.Type == set.Type })
-	if index < 0 {
-		return append(result, set), true
-	}
-	current := result[index]
-	if current.Status == set.Status {
-		set.LastTransitionTime = current.LastTransitionTime
-	}
-	result[index] = set
-	return result, current.Status != set.Status || current.Reason != set.Reason || current.Message != set.Message
+	changed := meta.SetStatusCondition(&result, set)
+	return result, changed
 }

@@ -16,7 +16,6 @@ import (
 )
 
 func member(t *testing.T, name string, timing Timing) *Member {
-	t.Helper()
 	m, err := Start(Config{Name: name, Timing: func() Timing { return timing }, Changed: func(string) {}})
 	require.NoError(t, err)
 	t.Cleanup(m.Close)

@@ -51,7 +51,6 @@ func strip(clusters []*api.Cluster) []*api.Cluster {
 
 // binding has been scheduled before with the same placement, to the given clusters.
 func binding(t *testing.T, placement string, replicas int32, clusters ...api.TargetCluster) *api.Binding {
-	t.Helper()
 	b := &api.Binding{PlacementJSON: placement}
 	require.NoError(t, json.Unmarshal([]byte(placement), &b.Spec.Placement))
 	b.Annotations = map[string]string{api.AnnotationAppliedPlacement: placement}

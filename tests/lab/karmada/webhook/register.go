@@ -2,19 +2,21 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	admissionv1 "k8s.io/api/admission/v1"
 	admission "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 const (
@@ -56,18 +58,7 @@ func (s *Server) bindingsHook() admission.MutatingWebhook {
 
 func (s *Server) installMutating(ctx context.Context, client kubernetes.Interface, hooks ...admission.MutatingWebhook) error {
 	wanted := &admission.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registrationName}, Webhooks: hooks}
-	configurations := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	current, err := configurations.Get(ctx, registrationName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = configurations.Create(ctx, wanted, metav1.CreateOptions{})
-	} else if err == nil {
-		wanted.ResourceVersion = current.ResourceVersion
-		_, err = configurations.Update(ctx, wanted, metav1.UpdateOptions{})
-	}
-	if err != nil {
-		return fmt.Errorf("register mutating webhooks: %w", err)
-	}
-	return nil
+	return install(ctx, client.AdmissionregistrationV1().MutatingWebhookConfigurations(), wanted)
 }
 
 // installValidating registers the delay; its conditions spare every other write the call.
@@ -86,16 +77,27 @@ func (s *Server) installValidating(ctx context.Context, client kubernetes.Interf
 			},
 		}},
 	}
-	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	current, err := configurations.Get(ctx, registrationName, metav1.GetOptions{})
+	return install(ctx, client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), wanted)
+}
+
+// configurations are those of one kind of webhook.
+type configurations[T metav1.Object] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+	Update(context.Context, T, metav1.UpdateOptions) (T, error)
+}
+
+// install creates a configuration, or replaces the one that an earlier run left.
+func install[T metav1.Object](ctx context.Context, at configurations[T], wanted T) error {
+	current, err := at.Get(ctx, registrationName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = configurations.Create(ctx, wanted, metav1.CreateOptions{})
+		_, err = at.Create(ctx, wanted, metav1.CreateOptions{})
 	} else if err == nil {
-		wanted.ResourceVersion = current.ResourceVersion
-		_, err = configurations.Update(ctx, wanted, metav1.UpdateOptions{})
+		wanted.SetResourceVersion(current.GetResourceVersion())
+		_, err = at.Update(ctx, wanted, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("register validating webhooks: %w", err)
+		return fmt.Errorf("register webhooks: %w", err)
 	}
 	return nil
 }
@@ -127,4 +129,59 @@ func awaitStamping(ctx context.Context, cfg *rest.Config) error {
 		return fmt.Errorf("wait for the webhook: %w (last answer: %v)", err, last)
 	}
 	return nil
+}
+
+// admitCluster canonicalizes a cluster as Karmada's aggregated API server does.
+func admitCluster(_ context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error) {
+	cluster := struct {
+		Spec map[string]any `json:"spec"`
+	}{}
+	if err := json.Unmarshal(request.Object.Raw, &cluster); err != nil {
+		return nil, fmt.Errorf("decode cluster: %w", err)
+	}
+	var operations []Patch
+	if taints, changed := stamped(cluster.Spec["taints"], time.Now()); changed {
+		operations = append(operations, Patch{"replace", "/spec/taints", taints})
+	}
+	zone, _ := cluster.Spec["zone"].(string)
+	if zones, _ := cluster.Spec["zones"].([]any); zone != "" && len(zones) == 0 {
+		operations = append(operations,
+			Patch{"add", "/spec/zones", []string{zone}}, Patch{"add", "/spec/zone", ""})
+	}
+	return operations, nil
+}
+
+// stamped gives NoExecute taints without timeAdded the current time; NoSchedule taints keep none.
+func stamped(taints any, now time.Time) ([]any, bool) {
+	list, _ := taints.([]any)
+	changed := false
+	for _, item := range list {
+		taint, ok := item.(map[string]any)
+		if !ok || taint["effect"] != "NoExecute" || taint["timeAdded"] != nil {
+			continue
+		}
+		taint["timeAdded"] = now.UTC().Format(time.RFC3339)
+		changed = true
+	}
+	return list, changed
+}
+
+// admitBinding gives a new binding its permanent id.
+func admitBinding(_ context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error) {
+	binding := metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(request.Object.Raw, &binding); err != nil {
+		return nil, fmt.Errorf("decode binding: %w", err)
+	}
+	label := api.LabelBindingID
+	if request.Kind.Kind == api.KindClusterResourceBinding {
+		label = api.LabelClusterBindingID
+	}
+	if binding.Labels[label] != "" {
+		return nil, nil
+	}
+	labels := map[string]string{label: string(uuid.NewUUID())}
+	for name, value := range binding.Labels {
+		labels[name] = value
+	}
+	return []Patch{{"add", "/metadata/labels", labels}}, nil
 }

@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"k8s.io/client-go/util/cert"
 )
 
 // Server is the running webhook.
@@ -148,4 +148,14 @@ func delay(ctx context.Context, request *admissionv1.AdmissionRequest) ([]Patch,
 	case <-ctx.Done():
 	}
 	return nil, nil
+}
+
+// selfSigned makes a certificate for 127.0.0.1 and the PEM bundle that trusts it.
+func selfSigned() (tls.Certificate, []byte, error) {
+	bundle, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	certificate, err := tls.X509KeyPair(bundle, key)
+	return certificate, bundle, err
 }

@@ -10,7 +10,6 @@ import (
 )
 
 func admitRaw(t *testing.T, object string) string {
-	t.Helper()
 	operations, err := admitCluster(t.Context(), &admissionv1.AdmissionRequest{Object: runtime.RawExtension{Raw: []byte(object)}})
 	require.NoError(t, err)
 	text, err := json.Marshal(operations)
