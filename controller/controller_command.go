@@ -127,7 +127,7 @@ func controllerPermissions(c config.Config) []k8sadapter.Permission {
 func watcher(
 	c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, metrics *telemetry.ControllerMetrics, log *slog.Logger,
 ) *watch.Watcher {
-	reports := &watch.KarmadaReports{Log: log}
+	reports := &watch.Reports{Log: log}
 	if c.Acts() == rules.ModeEnforce {
 		reports.Events, reports.Status = k8sadapter.NewRecorder(karmada, program), karmada
 	}

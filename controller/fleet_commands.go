@@ -49,11 +49,13 @@ pace.unhealthyThreshold the slower rate applies, and a pause always wins.`,
 		if !rate.Configured {
 			verb.confirm = fmt.Sprintf("set a rate of %s evictions per second for %%s", args[0])
 		}
-		verb.send = func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		verb.send = update(workflows.UpdateSetRate, func(o workflows.ScopedOrder) any {
 			rate.Order = o.Order
-			return d.Give(ctx, to, workflows.UpdateSetRate, rate)
-		}
-		return a.giveFleet(cmd, verb, g)
+			return rate
+		})
+		return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
+			return s.sender().Target(orders.Fleet), queue.Scope{}, nil
+		})
 	}
 	return cmd
 }
@@ -68,17 +70,10 @@ func parseRate(text string) (rate workflows.SetRate, ok bool) {
 	return workflows.SetRate{Rate: perSecond}, ok
 }
 
-// giveFleet gives an order to the pacer.
-func (a *app) giveFleet(cmd *cobra.Command, verb order, g *ordering) error {
-	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
-		return s.sender().Target(orders.Fleet), queue.Scope{}, nil
-	})
-}
-
 // adoptAnswer is what -o json prints.
 type adoptAnswer struct {
 	Verb string `json:"verb"`
-	watch.Sweep
+	watch.Search
 	// Adopted are the failovers that were asked to take over what is theirs.
 	Adopted    []adopted `json:"adopted,omitempty"`
 	NotChanged string    `json:"notChanged"`
@@ -135,7 +130,7 @@ func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 	}
 	out := adoptAnswer{Verb: cmd.CalledAs(), NotChanged: adoptLeaves}
 	err = s.progress.While(cmd.Context(), "looking for what has no owner", func(ctx context.Context) error {
-		out.Sweep, err = watch.FindOrphans(ctx, karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
+		out.Search, err = watch.FindOrphans(ctx, karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
 		return err
 	})
 	if err != nil {
@@ -160,7 +155,7 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 	sender := watch.Temporal{Client: s.temporal.Client, TaskQueue: s.config.TaskQueue, Instance: s.config.Instance}
 	return s.progress.While(cmd.Context(), "asking their failovers", func(ctx context.Context) error {
 		for _, o := range out.Orphans {
-			if err := watch.Adoption(ctx, sender, s.config.Instance, o, g.by); err != nil {
+			if err := watch.Adopt(ctx, sender, s.config.Instance, o, g.by); err != nil {
 				return out.stopped(err)
 			}
 			to := s.sender().Target(o.Cluster)
@@ -170,11 +165,11 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 	})
 }
 
-// stopped adds to an error the failovers that were asked by then, and what to do.
+// stopped adds to an error the failovers that got the order before it, and what to do.
 func (o adoptAnswer) stopped(err error) error {
 	asked := "no failover was asked before it"
 	if len(o.Adopted) > 0 {
-		names := make([]string, 0, len(o.Adopted))
+		var names []string
 		for _, a := range o.Adopted {
 			names = append(names, a.Cluster)
 		}

@@ -392,3 +392,129 @@ func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
 		require.Equal(t, "lifeboat "+verb+` --reason "…"`, view.EndsTaint(rule, "m1"))
 	}
 }
+
+func TestPlain_TakesTheMarksAwayAndNothingElse(t *testing.T) {
+	for marked, plain := range map[string]string{
+		"**⏸ Paused** by kim, see *Moving*":                       "⏸ Paused by kim, see Moving",
+		"**[NoTarget](https://example.org/a#b)**: bring one back": "NoTarget: bring one back",
+		"`lifeboat pause m1 --reason \"…\"`: `a*b_c`":             "lifeboat pause m1 --reason \"…\": a*b_c",
+		`1 \* 2 \\ 3 &lt; 4 \[x\](y)`:                             `1 * 2 \ 3 < 4 [x](y)`,
+		"":                                                        "",
+		`\`:                                                       `\`,
+	} {
+		require.Equal(t, plain, view.Plain(marked))
+	}
+}
+
+// What an object says looks on a terminal as it was written.
+func TestPlain_OfForeignText_IsThatText(t *testing.T) {
+	const said = `a\*b_c[d](e) <f> #g *h* 1|2`
+	v := evacuating()
+	v.Blocked = []view.Line{{Binding: "shop/cart", Reason: reason.NoTarget, Message: said}}
+	for _, s := range v.Doc(10).Sections {
+		if s.Heading == "Blocked: 2" {
+			require.Equal(t, "NoTarget: "+said, view.Plain(s.Rows[0][2]))
+			return
+		}
+	}
+	require.Fail(t, "no table of what is blocked")
+}
+
+var (
+	failedTaint = karmada.RuleTaint{
+		Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute, AddOnMatch: 300 * time.Second, RemoveOnMismatch: 180 * time.Second,
+	}
+	windowKey      = rules.RuleObservation{Rule: "unready", Taint: failedTaint}.Key()
+	limits         = pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, UnlimitedChunk: 50}
+	failoverPhases = []phase.Failover{
+		phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverUncordoned, phase.FailoverConfirmed,
+		phase.FailoverEvacuating, phase.FailoverEvacuated, phase.FailoverRecovering, phase.FailoverSettling,
+		phase.FailoverStopped, phase.FailoverFalseAlarm, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone,
+	}
+)
+
+// variations are pages that differ from another page in some lines. Their golden file has
+// only those lines: "-" is a line of the other page, "+" a line of this one.
+var variations = map[string]string{
+	"failover-evacuating-after-a-halt": "failover-evacuating",
+	"failover-evacuating-halted":       "failover-evacuating",
+	"failover-evacuating-ordered":      "failover-evacuating",
+	"failover-evacuating-paused":       "failover-evacuating",
+	"failover-evacuating-slow":         "failover-evacuating",
+	"failover-evacuating-unproven":     "failover-evacuating",
+	"migration-awaiting-fence":         "migration-awaiting-health",
+	"migration-healthy":                "migration-awaiting-health",
+	"migration-no-fit":                 "migration-awaiting-health",
+	"migration-old-copy-going":         "migration-awaiting-health",
+	"migration-restoring":              "migration-awaiting-health",
+	"migration-migrated":               "migration-awaiting-health",
+	"migration-abandoned":              "migration-awaiting-health",
+	"failover-observe":                 "failover-suspected",
+	"failover-stopped":                 "failover-suspected",
+	"failover-recovered":               "failover-suspected",
+	"failover-recovering-attempt-2":    "failover-suspected",
+	"pacer-all-faulty":                 "pacer-flowing",
+	"pacer-all-paused":                 "pacer-flowing",
+	"pacer-configured-zero":            "pacer-flowing",
+	"pacer-done":                       "pacer-flowing",
+	"pacer-halted":                     "pacer-flowing",
+	"pacer-idle":                       "pacer-flowing",
+	"pacer-new":                        "pacer-flowing",
+	"pacer-slow":                       "pacer-flowing",
+	"pacer-state-lost":                 "pacer-flowing",
+	"pacer-unlimited":                  "pacer-flowing",
+	"pacer-waiting":                    "pacer-flowing",
+}
+
+// goldenPages compares each page with its golden file, or with the differences from its base.
+func goldenPages(t *testing.T, pages map[string]string) {
+	t.Helper()
+	for name, page := range pages {
+		t.Run(name, func(t *testing.T) {
+			if base, varies := variations[name]; varies {
+				fixtures.Golden(t, "testdata/pages/"+name+".diff", differences(pages[base], page))
+				return
+			}
+			fixtures.Golden(t, "testdata/pages/"+name+".page", page)
+		})
+	}
+}
+
+// rendered are the pages of some views, by name.
+func rendered[V any](prefix string, views map[string]V, page func(V) string) map[string]string {
+	out := map[string]string{}
+	for name, view := range views {
+		out[prefix+name] = page(view)
+	}
+	return out
+}
+
+// differences lists the lines that only one of two texts has, in order. Common lines are
+// those of their longest common subsequence.
+func differences(from, to string) string {
+	a, b := strings.Split(from, "\n"), strings.Split(to, "\n")
+	common := make([][]int, len(a)+1) // of a[i:] and b[j:]
+	common[len(a)] = make([]int, len(b)+1)
+	for i := len(a) - 1; i >= 0; i-- {
+		common[i] = make([]int, len(b)+1)
+		for j := len(b) - 1; j >= 0; j-- {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	var out strings.Builder
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			out.WriteString("-" + a[i] + "\n")
+			i++
+		default:
+			out.WriteString("+" + b[j] + "\n")
+			j++
+		}
+	}
+	return out.String()
+}

@@ -12,8 +12,8 @@ import (
 // external probe is the controller's own probe: it sees what is there, unless a story has it err.
 type externalProbe struct{ s *sim }
 
-// Says implements watch.Testifier.
-func (w externalProbe) Says(cluster string) rules.ExternalProbe {
+// Result implements watch.ProbeResults.
+func (w externalProbe) Result(cluster string) rules.ExternalProbe {
 	s := w.s
 	if !s.externallyProbed {
 		return rules.ExternalProbeAbsent
@@ -28,7 +28,7 @@ func (w externalProbe) Says(cluster string) rules.ExternalProbe {
 	return rules.ExternalProbeAbsent
 }
 
-// Known implements watch.Testifier.
+// Known implements watch.ProbeResults.
 func (externalProbe) Known() rules.Probed { return nil }
 
 // silent is what a story writes for an external probe that has no word.
@@ -52,7 +52,7 @@ func (s *sim) testify(ctx workflow.Context) {
 			s.judge.sees(clusterName(cluster))
 		}
 		if s.watching {
-			s.router.Testified(n%int(repeatsEvery/probesEvery) == 0)
+			s.router.SendProbed(n%int(repeatsEvery/probesEvery) == 0)
 		}
 	}
 }
