@@ -213,7 +213,7 @@ func TestPreflight_ExitCodes(t *testing.T) {
 			var out bytes.Buffer
 			cmd.SetOut(&out)
 			checks := []preflight.Check{{Name: "A thing", Result: result, Found: "something", Do: "this\nand that"}}
-			err := tell(cmd, form, checks, checks)
+			err := printChecks(cmd, form, checks, checks)
 			require.Equal(t, want, exitCode(err), "%s", result)
 			require.Contains(t, out.String(), "A thing")
 			require.Contains(t, out.String(), "and that")

@@ -27,7 +27,7 @@ const program = "lifeboat-controller"
 // stopTimeout bounds the last answers to scrapes and probes.
 const stopTimeout = 3 * time.Second
 
-// surveyInterval is how old the gauges of the fleet may be: no older than most scrapes.
+// surveyInterval is the age that the gauges of the fleet may have, no more than most scrape intervals.
 const surveyInterval = 15 * time.Second
 
 func (a *app) controllerCommand() *cobra.Command {
@@ -96,7 +96,7 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 	return errors.Join(err, server.Stop(last))
 }
 
-// watchable fails where watching could never work, and says why. A Karmada that
+// watchable returns an error for what waiting cannot repair: a missing definition or permission. A Karmada that
 // does not answer is waited for.
 func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, log *slog.Logger) error {
 	_, err := client.Rules(ctx)
@@ -112,7 +112,7 @@ func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, 
 	return process.Permitted(ctx, client, controllerPermissions(c))
 }
 
-// controllerPermissions are what this controller needs.
+// controllerPermissions are the controller's permissions under this configuration.
 func controllerPermissions(c config.Config) []k8sadapter.Permission {
 	election := c.Controller.LeaderElection
 	permissions := slices.Concat(
@@ -164,13 +164,13 @@ func watcher(
 	}
 }
 
-// identity is one process's name in the Lease: host and process id for people, and a tail
-// that two containers on a host's network do not share.
+// identity is the name of this process in the Lease: host and process id, and a random tail for two containers in
+// the network of one host.
 func identity() string {
 	return fmt.Sprintf("%s_%d_%s", config.Host(), os.Getpid(), rand.Text()[:8])
 }
 
-// lead watches whenever this controller is the leader, until ctx ends.
+// lead runs the watcher while this controller is the leader, until ctx ends.
 func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *watch.Watcher, log *slog.Logger) error {
 	election := c.Controller.LeaderElection
 	if !election.Enabled {

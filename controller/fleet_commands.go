@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// configuredRate is what is said instead of a number to end a rate that was set by hand.
+// configuredRate is the argument that ends an ordered rate.
 const configuredRate = "configured"
 
 func (a *app) rateCommand() *cobra.Command {
@@ -60,7 +60,7 @@ pace.unhealthyThreshold the slower rate applies, and a pause always wins.`,
 	return cmd
 }
 
-// parseRate reads evictions per second, or the word for the configured ones.
+// parseRate reads evictions per second, or configuredRate.
 func parseRate(text string) (rate workflows.SetRate, ok bool) {
 	if text == configuredRate {
 		return workflows.SetRate{Configured: true}, true
@@ -74,12 +74,12 @@ func parseRate(text string) (rate workflows.SetRate, ok bool) {
 type adoptAnswer struct {
 	Verb string `json:"verb"`
 	watch.Search
-	// Adopted are the failovers that were asked to take over what is theirs.
+	// Adopted are the failovers that were signalled to adopt.
 	Adopted    []adopted `json:"adopted,omitempty"`
 	NotChanged string    `json:"notChanged"`
 }
 
-// adopted is one failover that was asked.
+// adopted is one signalled failover.
 type adopted struct {
 	Cluster    string `json:"cluster"`
 	WorkflowID string `json:"workflowID"`
@@ -114,7 +114,7 @@ it. In observe a failover reports what it finds, and changes nothing.`,
 		}
 		return a.runAdopt(cmd, g, strings.Join(args, ""))
 	}
-	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	cmd.ValidArgsFunction = a.completeClusters()
 	return cmd
 }
 
@@ -144,7 +144,7 @@ func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 	return answered(cmd, &g.form, out, out.draw)
 }
 
-// adopt asks for confirmation, and then signals every failover for which something was found.
+// adopt asks for confirmation, and then signals the failover of every cluster with orphans.
 func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error {
 	if !g.yes {
 		_, _ = cmd.ErrOrStderr().Write(drawn(cmd, out.found))
@@ -178,10 +178,10 @@ func (o adoptAnswer) stopped(err error) error {
 	return fmt.Errorf("%w (%s; adopt again: to ask twice does no harm)", err, asked)
 }
 
-// adoptRows bounds how many tasks of a cluster are listed to people.
+// adoptRows bounds the tasks of a cluster that are listed as text.
 const adoptRows = 10
 
-// found draws what has no owner.
+// found draws the orphans.
 func (o adoptAnswer) found(p show.Page) {
 	for _, orphan := range o.Orphans {
 		for _, what := range orphan.OnCluster {

@@ -17,8 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exists is an error where Karmada has no cluster of that name; a Karmada that cannot be read
-// says nothing.
+// exists returns an error if Karmada has no cluster of that name. If Karmada cannot be read, it returns none.
 func (s *session) exists(ctx context.Context, name string) error {
 	karmada, err := s.reader()
 	if err != nil {
@@ -28,8 +27,7 @@ func (s *session) exists(ctx context.Context, name string) error {
 	return err
 }
 
-// clusterNamed finds a cluster, nil where Karmada cannot be read. Of a name that Karmada does
-// not have it says which one may have been meant.
+// clusterNamed finds a cluster, nil if Karmada cannot be read. The error for an unknown name offers similar names.
 func clusterNamed(ctx context.Context, client activities.Reader, name string) (*karmada.Cluster, error) {
 	fleet, err := client.Clusters(ctx)
 	if err != nil { // who may not list them may still read one by its name
@@ -51,7 +49,7 @@ func clusterNamed(ctx context.Context, client activities.Reader, name string) (*
 	return nil, fmt.Errorf("%w: %s%s", plan.ErrNotFound, name, didYouMean(name, names))
 }
 
-// noFailover says of a cluster without a failover whether Karmada has it at all.
+// noFailover adds to an error about a cluster without a failover whether Karmada has the cluster.
 func (s *session) noFailover(ctx context.Context, name string, err error) error {
 	if !errors.Is(err, status.ErrNotFound) && !errors.Is(err, orders.ErrNotFound) || name == orders.Fleet {
 		return err
@@ -72,10 +70,10 @@ func (s *session) noFailover(ctx context.Context, name string, err error) error 
 	return fmt.Errorf("%w; Karmada has the cluster, and it is not Ready", err)
 }
 
-// meantMost bounds how many names are offered.
+// meantMost bounds the names that are offered.
 const meantMost = 3
 
-// didYouMean offers the names that are nearest to one that is none, empty where none is near.
+// didYouMean offers the most similar names, empty if none is similar.
 func didYouMean(wrong string, names []string) string {
 	var near []string
 	for within := 1; within <= 2 && len(near) == 0; within++ {
@@ -91,7 +89,7 @@ func didYouMean(wrong string, names []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// distance is how many characters have to be changed, added or left out.
+// distance is the number of characters to change, add or leave out.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -113,20 +111,15 @@ func distance(a, b string) int {
 }
 
 const (
-	// completeWithin bounds how long a press of the tab key may take.
+	// completeWithin bounds one completion.
 	completeWithin = 3 * time.Second
-	// completeMost bounds how many names are offered.
+	// completeMost bounds the names that are offered.
 	completeMost = 200
 )
 
-// completion offers names of the live fleet on the command line.
-type completion struct {
-	look func(*cobra.Command) (*session, error)
-}
-
-// clusters offers the clusters of the live fleet, and words that stand for one.
-func (c completion) clusters(words ...string) cobra.CompletionFunc {
-	return c.names(func(ctx context.Context, _ *cobra.Command, in activities.Reader, typed string) ([]string, error) {
+// completeClusters offers the clusters of the live fleet, and other words.
+func (a *app) completeClusters(words ...string) cobra.CompletionFunc {
+	return a.completeNames(func(ctx context.Context, _ *cobra.Command, in activities.Reader, typed string) ([]string, error) {
 		fleet, err := in.Clusters(ctx)
 		names := slices.Clone(words)
 		for _, cluster := range fleet {
@@ -137,11 +130,11 @@ func (c completion) clusters(words ...string) cobra.CompletionFunc {
 	})
 }
 
-// objects offers what an order may be about.
-func (c completion) objects(verb order) cobra.CompletionFunc {
-	clusters, bindings := c.clusters(), c.bindings()
+// completeObjects offers the objects of an order.
+func (a *app) completeObjects(verb order) cobra.CompletionFunc {
+	clusters, bindings := a.completeClusters(), a.completeBindings()
 	if verb.takes(orders.Fleet) {
-		clusters = c.clusters(orders.Fleet)
+		clusters = a.completeClusters(orders.Fleet)
 	}
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if verb.takes("<binding>") && (!verb.takes("<cluster>") || strings.Contains(typed, "/")) {
@@ -151,10 +144,9 @@ func (c completion) objects(verb order) cobra.CompletionFunc {
 	}
 }
 
-// bindings offers the bindings of the live fleet, and with -n the workloads of
-// that namespace.
-func (c completion) bindings() cobra.CompletionFunc {
-	return c.names(func(ctx context.Context, cmd *cobra.Command, in activities.Reader, typed string) ([]string, error) {
+// completeBindings offers the bindings of the live fleet, or with -n the workloads of that namespace.
+func (a *app) completeBindings() cobra.CompletionFunc {
+	return a.completeNames(func(ctx context.Context, cmd *cobra.Command, in activities.Reader, typed string) ([]string, error) {
 		namespace := ""
 		if flag := cmd.Flags().Lookup("namespace"); flag != nil {
 			namespace = flag.Value.String()
@@ -163,14 +155,14 @@ func (c completion) bindings() cobra.CompletionFunc {
 	})
 }
 
-// names offers names for a first argument. Trouble offers nothing: there is no place
-// for words about it on a line that is being typed.
-func (c completion) names(offer func(context.Context, *cobra.Command, activities.Reader, string) ([]string, error)) cobra.CompletionFunc {
+// completeNames offers names for a first argument. On an error it offers nothing: a message would disturb the command
+// line.
+func (a *app) completeNames(offer func(context.Context, *cobra.Command, activities.Reader, string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		s, err := c.look(cmd)
+		s, err := a.look(cmd)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

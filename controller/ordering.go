@@ -19,8 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// order is a verb that changes something. Each needs a reason and a confirmation (or --yes), and
-// prints what it did and what it left as it is.
+// order is a verb that changes something. It needs a reason and a confirmation (or --yes), and prints its effect.
 type order struct {
 	use, short, long, example string
 	aliases                   []string // former names
@@ -69,17 +68,17 @@ type ordering struct {
 	form show.Form
 }
 
-// orderAnswer is what -o json prints.
+// orderAnswer is the output of -o json.
 type orderAnswer struct {
 	Verb    string `json:"verb"`
 	Cluster string `json:"cluster"`
 	Whom    string `json:"whom,omitempty"`
 	Answer  string `json:"answer"`
-	// NotChanged is what the order left as it is.
+	// NotChanged is what the order leaves unchanged.
 	NotChanged string `json:"notChanged"`
 	WorkflowID string `json:"workflowID"`
 	Link       string `json:"link,omitempty"`
-	// Progress is how far a drain is that is waited for.
+	// Progress is the progress of a drain with --wait.
 	Progress *orders.Drained `json:"progress,omitempty"`
 }
 
@@ -185,7 +184,7 @@ func (w *object) named() string {
 	return some + " on " + w.cluster
 }
 
-// read takes the object of an order from its argument, and refuses what could never work.
+// read parses the argument, and refuses objects that cannot exist.
 func (w *object) read(cmd *cobra.Command, verb order, args []string) error {
 	if len(args) > 1 {
 		return process.Usage(cmd, "want %s, got %d arguments", verb.wants(), len(args))
@@ -206,7 +205,7 @@ func (w *object) read(cmd *cobra.Command, verb order, args []string) error {
 	return nil
 }
 
-// check refuses what could never work; some: the order is about some bindings alone.
+// check refuses objects that cannot exist; some: the order is about some bindings alone.
 func (w *object) check(cmd *cobra.Command, verb order, some bool) error {
 	switch {
 	case w.all && some:
@@ -253,7 +252,7 @@ func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Targ
 	return s.sender().Target(cluster), scope, nil
 }
 
-// scope is the object as workflows name it. A workload is looked up in Karmada.
+// scope is the object in the terms of the workflows. A workload is looked up in Karmada.
 func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	switch {
 	case w.all:
@@ -278,8 +277,8 @@ func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	return queue.ScopeOf(b.Key), err
 }
 
-// clusterOf finds the one failover that concerns a binding: among those that run and,
-// where held, among the hold tasks that stand on the binding itself.
+// clusterOf finds the one failover that concerns a binding: among those that run and, with held, by the hold tasks
+// of the binding.
 func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bool) (string, error) {
 	all, err := s.source().Overview(ctx)
 	if err != nil {
@@ -332,7 +331,7 @@ func concerns(s *workflows.FailoverStatus, key karmada.BindingKey) bool {
 	return moving || slices.ContainsFunc(s.Items, func(i queue.Item) bool { return i.Key == key && i.State != queue.Idle })
 }
 
-// confirm asks the operator at the terminal. Without a terminal there is no answer.
+// confirm asks the operator at the terminal, and fails without a terminal.
 func confirm(cmd *cobra.Command, what string) error {
 	if !show.IsTerminal(cmd.InOrStdin()) {
 		return fmt.Errorf("%w: no terminal to confirm: %s; add --yes", errRefused, what)

@@ -55,7 +55,7 @@ first, counted from the highest priority on; then the one that takes longest.`,
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVar(&o.all, "all", false, "plan for every cluster, the one that would hurt most first")
 	cmd.Flags().IntVar(&o.rows, "rows", 20, "how many bindings of each verdict a table shows; 0 shows all")
-	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	cmd.ValidArgsFunction = a.completeClusters()
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p, Rows: o.rows}.Cluster(one) })
 }
 
-// planning reads Karmada, and queries Temporal where it answers: a plan needs Karmada alone. The caller closes the session.
+// planning opens a session for a plan, which needs Karmada alone. The caller closes the session.
 func (a *app) planning(cmd *cobra.Command) (*session, plan.Source, error) {
 	s, err := a.look(cmd)
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *app) planning(cmd *cobra.Command) (*session, plan.Source, error) {
 	return s, s.planOver(karmada, away), err
 }
 
-// planOver is a plan over one Karmada, after reach.
+// planOver is the source of plans over one Karmada, after reach.
 func (s *session) planOver(karmada activities.Reader, away error) plan.Source {
 	source := plan.Source{
 		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL, Away: away,
@@ -144,8 +144,8 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
 	cmd.Flags().StringVar(&o.cluster, "cluster", "", "look at this cluster alone; a binding may be driven off several")
 	auditFlag(cmd, &o.trail)
-	_ = cmd.RegisterFlagCompletionFunc("cluster", completion{a.look}.clusters())
-	cmd.ValidArgsFunction = completion{a.look}.bindings()
+	_ = cmd.RegisterFlagCompletionFunc("cluster", a.completeClusters())
+	cmd.ValidArgsFunction = a.completeBindings()
 	return cmd
 }
 

@@ -38,7 +38,7 @@ one failover, with what moves, what is queued, what is blocked and why, and what
 	}
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show again every two seconds; on a terminal with keys to scroll and to choose a failover")
-	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	cmd.ValidArgsFunction = a.completeClusters()
 	return cmd
 }
 
@@ -49,7 +49,7 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 	}
 	defer s.close()
 	source := s.source()
-	// Failovers can be looked at without access to Karmada.
+	// Failovers can be shown without access to Karmada.
 	karmada, err := s.reader()
 	if err == nil {
 		source.Bindings = karmada
@@ -70,7 +70,7 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 	return s.progress.While(cmd.Context(), "asking the failovers", once)
 }
 
-// livePicture reads the fleet and every failover of it at once.
+// livePicture reads the fleet and all of its failovers.
 func livePicture(source status.Source, args []string) func(context.Context) (show.Picture, error) {
 	return func(ctx context.Context) (show.Picture, error) {
 		all, err := source.Overview(ctx)
@@ -89,7 +89,7 @@ func livePicture(source status.Source, args []string) func(context.Context) (sho
 	}
 }
 
-// unreadable is a Karmada that there is no way to.
+// unreadable is a Karmada that cannot be read.
 type unreadable struct{ err error }
 
 func (u unreadable) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
@@ -117,7 +117,7 @@ func lookStatus(ctx context.Context, source status.Source, args []string) (any, 
 	return all, func(p show.Page) { status.View{Page: p}.Overview(all) }, err
 }
 
-// historyOptions are what a history is asked with.
+// historyOptions are the flags of history.
 type historyOptions struct {
 	status.HistoryRequest
 	form  show.Form
@@ -153,7 +153,7 @@ For the fleet: what the trail has of its pace, the oldest first.`,
 	formFlag(cmd, &o.form)
 	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
 	auditFlag(cmd, &o.trail)
-	cmd.ValidArgsFunction = completion{a.look}.clusters(orders.Fleet)
+	cmd.ValidArgsFunction = a.completeClusters(orders.Fleet)
 	return cmd
 }
 
@@ -182,13 +182,13 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 	})
 }
 
-// auditFlag gives a command --audit.
+// auditFlag adds --audit to a command.
 func auditFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVar(path, "audit", "", "file of the audit trail, with its rotated ones, or a folder; by default audit.path")
 }
 
-// readTrail reads of the audit trail what is wanted, nothing where there is none. Only
-// one that was asked for has to be there.
+// readTrail reads the wanted records of the audit trail. A configured trail may be missing, one named by the
+// operator may not.
 func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*record.Audit) bool) (audit.Trail, error) {
 	path := asked
 	if path == "" && c.Audit.Sink == config.AuditFile {
@@ -208,7 +208,7 @@ func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*r
 	return trail, err
 }
 
-// history merges what Temporal and the trail have.
+// history merges the failovers of Temporal and of the trail.
 func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Trail) ([]status.PastFailover, error) {
 	if err := s.dial(cmd.Context(), "lifeboat-cli"); err != nil {
 		if len(trail.Records) == 0 {
@@ -230,7 +230,7 @@ func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Tra
 	return failovers, err
 }
 
-// remark writes to standard error what is no part of the answer.
+// remark writes to standard error.
 func remark(cmd *cobra.Command, format string, args ...any) {
 	show.Page{Out: cmd.ErrOrStderr()}.Line(format, args...)
 }

@@ -1,7 +1,5 @@
-// Package orders carries what people order to the workflow that it concerns, and
-// waits for the answer. Every order says who and why.
-//
-// It decides nothing: whether an order makes sense is the workflow's to say.
+// Package orders sends an order of an operator to its workflow, and waits for the answer. Every order carries who
+// and why. The workflow decides whether it accepts the order.
 package orders
 
 import (
@@ -33,15 +31,14 @@ var (
 // Fleet is the name under which orders to the pacer go.
 const Fleet = "fleet"
 
-// patience is how long an answer is waited for. Updates are not answered while no
-// worker runs.
+// patience bounds the wait for an answer: no worker may run.
 const patience = 20 * time.Second
 
 // Sender sends orders.
 type Sender struct {
 	Client   client.Client
 	Instance string
-	// TaskQueue is where a failover is started that does not run yet.
+	// TaskQueue is of a failover that is started.
 	TaskQueue string
 }
 
@@ -51,7 +48,7 @@ type Target struct {
 	Name       string // of the cluster, or Fleet
 }
 
-// Target finds the workflow for a cluster's name, or Fleet.
+// Target is the workflow of a cluster's failover, or of the pacer for Fleet.
 func (d Sender) Target(name string) Target {
 	if name == Fleet {
 		return Target{WorkflowID: workflows.FleetPacerID(d.Instance), Name: Fleet}
@@ -59,9 +56,8 @@ func (d Sender) Target(name string) Target {
 	return Target{WorkflowID: workflows.ClusterFailoverID(d.Instance, name), Name: name}
 }
 
-// Pause stops dispatch for a cluster, for some of its bindings where the order says
-// whom, or halts the fleet. Where the workflow cannot
-// answer, a plain signal is left for it: signals are always recorded.
+// Pause stops dispatch for a cluster or for some of its bindings, or halts the fleet. If the workflow does not
+// answer, the pause is sent as a signal, which Temporal always records.
 func (d Sender) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
 		return d.Give(ctx, to, workflows.UpdateHalt, o.Order)
@@ -76,8 +72,8 @@ func (d Sender) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (
 	return "the workflow did not answer; a pause was left for it as a signal, it obeys as soon as a worker runs", nil
 }
 
-// Resume continues dispatch for a cluster or for some of its bindings, re-opens a
-// stopped failover, or ends a halt of the fleet.
+// Resume continues dispatch for a cluster or for some of its bindings, re-opens a stopped failover, or ends a halt
+// of the fleet.
 func (d Sender) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
 		return d.Give(ctx, to, workflows.UpdateResume, o.Order)
@@ -85,12 +81,12 @@ func (d Sender) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) 
 	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: o})
 }
 
-// Enforce has a failover that began in observe act from now on.
+// Enforce makes a failover that began in observe act.
 func (d Sender) Enforce(ctx context.Context, to Target, o workflows.Order) (string, error) {
 	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
 }
 
-// Give gives an order to a workflow that runs: its update of that name.
+// Give sends an order as an update to a workflow that runs.
 func (d Sender) Give(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -108,7 +104,7 @@ func (d Sender) Give(ctx context.Context, to Target, name string, o any) (string
 	return answer, nil
 }
 
-// explain says in a sentence why an order did not get through, and what to do.
+// explain describes why an order failed, and what to do.
 func explain(to Target, name string, err error) error {
 	var missing *serviceerror.NotFound
 	var refused *temporal.ApplicationError
@@ -135,11 +131,11 @@ func Link(ui, namespace, workflowID string) string {
 	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", strings.TrimRight(ui, "/"), url.PathEscape(namespace), url.PathEscape(workflowID))
 }
 
-// closingTries is how often an order is given whose failover ended at that moment.
+// closingTries is how often an order is sent to a failover that is closing.
 const closingTries = 5
 
-// Begin gives an order that needs a failover, as a drain or one about what an earlier failover left:
-// it is started if need be, and asked again where the one that ran has just ended.
+// Begin sends an order to a failover, which is started if it does not run. It tries again when the failover was
+// closing.
 func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (string, error) {
 	var err error
 	for range closingTries {
@@ -155,18 +151,17 @@ func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (strin
 	return "", explain(to, name, err)
 }
 
-// Drained is how far a drain is.
+// Drained is the progress of a drain.
 type Drained struct {
-	// Left are bindings that are queued or on their way, Blocked those of them that
-	// cannot move now, by reason.
+	// Left are bindings that are queued or moving. Blocked are those of them that cannot move now, by reason.
 	Left    int            `json:"left"`
 	Blocked map[string]int `json:"blocked,omitempty"`
-	// Done: nothing is left to move. Ended: the drain does not stand any more.
+	// Done: nothing is left to move. Ended: the drain was ended.
 	Done  bool `json:"done"`
 	Ended bool `json:"ended,omitempty"`
 }
 
-// DrainProgress judges how far the drain of a failover is.
+// DrainProgress is the progress of the drain of a failover.
 func DrainProgress(s workflows.FailoverStatus) Drained {
 	p := Drained{Left: len(s.Moves) + s.Left, Ended: s.Cluster.Drain == nil}
 	for _, i := range s.Items {
@@ -186,11 +181,11 @@ func DrainProgress(s workflows.FailoverStatus) Drained {
 	return p
 }
 
-// progressPoll is how often a drain that is waited for is looked at.
+// progressPoll is how often the progress is queried.
 const progressPoll = 2 * time.Second
 
-// AwaitDrain waits until nothing is left to move, and passes on what it sees whenever
-// that is news. It ends with ctx, or when the drain has ended.
+// AwaitDrain waits until nothing is left to move, and reports changed progress. It ends with ctx, or when the
+// drain has ended.
 func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), tell func(Drained)) error {
 	told := -1
 	return wait.PollUntilContextCancel(ctx, progressPoll, true, func(ctx context.Context) (bool, error) {

@@ -1,8 +1,5 @@
-// Package show is how every verb of the CLI looks: tables without borders that
-// stay within a width, colour for terminals alone, JSON and YAML with stable
-// names, screens that are redrawn in place, and a word about what takes long.
-//
-// It depends on nothing of failovers.
+// Package show is the output of every verb of the CLI: tables without borders within a width, colour on terminals
+// alone, JSON and YAML with stable names, live screens, and progress. It depends on nothing of failovers.
 package show
 
 import (
@@ -22,17 +19,17 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
-// Width is what every line stays within, in characters.
+// Width bounds every line, in characters.
 const Width = 120
 
-// Page is text for a person.
+// Page is text for a terminal.
 type Page struct {
 	Out io.Writer
-	// Now is what ages are counted to.
+	// Now is the time to which ages are counted.
 	Now time.Time
 	// Colour is for terminals only.
 	Colour bool
-	// Columns is how wide it may be; 0 is Width.
+	// Columns is the width; 0 is Width.
 	Columns int
 }
 
@@ -43,12 +40,12 @@ func (p Page) columns() int {
 	return Width
 }
 
-// Line writes one line; what of it others wrote is in args, and made plain.
+// Line writes one line; args may have foreign text, which is made plain.
 func (p Page) Line(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Out, format+"\n", p.words(args, " ")...) // a closed terminal is no error
 }
 
-// Wrapped writes a text in as many lines as it takes; those after the first are indented further.
+// Wrapped writes a text in as many lines as it needs; lines after the first are indented further.
 func (p Page) Wrapped(indent, s string) {
 	wrapped := text.WrapSoft(p.Plain(s), max(20, p.columns()-len(indent)-2))
 	for n, line := range strings.Split(wrapped, "\n") {
@@ -60,8 +57,8 @@ func (p Page) Wrapped(indent, s string) {
 	}
 }
 
-// Table is borderless, as kubectl's. Its last column takes what the others leave of the width, and is
-// broken into lines. The caller fills it and calls Render.
+// Table is borderless, as kubectl's. Its last column gets the rest of the width, and is wrapped. The caller fills
+// it and calls Render.
 func (p Page) Table(head ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetOutputMirror(p.Out)
@@ -78,18 +75,17 @@ func (p Page) Table(head ...any) table.Writer {
 	return r
 }
 
-// Tree is a list with branches. The caller fills it and hands it to Branches.
+// Tree is a list with branches. The caller fills it and passes it to Branches.
 func (p Page) Tree() list.Writer {
 	l := list.NewWriter()
 	l.SetStyle(list.StyleConnectedLight)
 	return l
 }
 
-// lonely is what the library draws before a root that stands alone, and before what
-// hangs below it.
+// lonely is the prefix that the library draws before a single root.
 const lonely = "── "
 
-// Branches writes a tree, every line within the width. A single root begins its line.
+// Branches writes a tree, with every line within the width.
 func (p Page) Branches(l list.Writer) {
 	drawn := l.Render()
 	root := strings.HasPrefix(drawn, lonely)
@@ -102,14 +98,14 @@ func (p Page) Branches(l list.Writer) {
 	}
 }
 
-// More says how many rows were left out of a table that shows some.
+// More writes how many rows were left out.
 func (p Page) More(shown, total int) {
 	if total > shown {
 		p.Line("... and %d more", total-shown)
 	}
 }
 
-// Age is how long ago something began, "-" when it never did.
+// Age is the time since a moment, "-" if it is zero.
 func (p Page) Age(since time.Time) string {
 	if since.IsZero() {
 		return "-"
@@ -117,14 +113,14 @@ func (p Page) Age(since time.Time) string {
 	return view.Span(max(p.Now.Sub(since), 0))
 }
 
-// The colours of a word: what is wrong, what is on its way, what is well.
+// The colours of a word: wrong, in progress, good.
 const (
 	Bad  = text.FgRed
 	Busy = text.FgYellow
 	Well = text.FgGreen
 )
 
-// Coloured is a word in colour where there is colour.
+// Coloured is a word in colour on a page with colour.
 func (p Page) Coloured(c text.Color, s string) string {
 	if !p.Colour {
 		return s
@@ -132,7 +128,7 @@ func (p Page) Coloured(c text.Color, s string) string {
 	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
 }
 
-// Short cuts a text to what fits, in characters.
+// Short cuts a text to a number of characters.
 func Short(s string, most int) string {
 	if text.StringWidthWithoutEscSequences(s) <= most {
 		return s
@@ -140,7 +136,7 @@ func Short(s string, most int) string {
 	return text.Trim(s, most-1) + "…"
 }
 
-// Doc draws what the Temporal UI shows as Markdown.
+// Doc draws a document that the Temporal UI shows as Markdown.
 func (p Page) Doc(d view.Doc) {
 	p.Wrapped("", view.Plain(d.Title))
 	for _, note := range d.Notes {
@@ -196,7 +192,7 @@ func (p Page) section(s view.Section) {
 	}
 }
 
-// alarm is a text without its Markdown, in colour where it needs attention.
+// alarm is a text without Markdown, in colour if it needs attention.
 func (p Page) alarm(s string) string {
 	if s = view.Plain(s); strings.HasPrefix(s, "⚠") {
 		return p.Coloured(Bad, s)
@@ -204,8 +200,7 @@ func (p Page) alarm(s string) string {
 	return s
 }
 
-// LookUp writes where the words of an answer are explained, nothing without any. Each
-// address names its word.
+// LookUp writes where the reasons of an answer are explained.
 func LookUp[W ~string](p Page, where map[W]string) {
 	if len(where) == 0 {
 		return
@@ -216,13 +211,12 @@ func LookUp[W ~string](p Page, where map[W]string) {
 	}
 }
 
-// Plain is a text as one line that acts on no terminal. Much of what is shown others wrote:
-// reasons, owners of tasks, what is wrong with an object. None of it may move the cursor,
-// set a title, turn letters around or begin a line of its own. Lifeboat's own colours stay, on a
-// page that has them.
+// Plain is a text as one line without control characters. Foreign text (reasons, owners of tasks, problems of
+// objects) must not move the cursor, set a title, change the direction of writing, or begin a line. Lifeboat's own
+// colours stay on a page with colour.
 func (p Page) Plain(s string) string { return p.plain(s, " ") }
 
-// Lines is Plain for a text that may have several lines.
+// Lines is Plain for a text of several lines.
 func Lines(s string) string { return Page{}.plain(s, "\n") }
 
 func (p Page) plain(s, newline string) string {
@@ -250,12 +244,12 @@ func (p Page) plain(s, newline string) string {
 	return out.String()
 }
 
-// acts reports whether a character does something instead of being shown.
+// acts reports whether a character controls the terminal instead of being shown.
 func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// coloured is the Lifeboat sequence that a text begins with, empty without.
+// coloured is the colour sequence of Lifeboat at the beginning of a text, empty without one.
 func (p Page) coloured(s string) string {
 	if p.Colour {
 		for _, sequence := range []string{Bad.EscapeSeq(), Busy.EscapeSeq(), Well.EscapeSeq(), text.Reset.EscapeSeq()} {
@@ -267,7 +261,7 @@ func (p Page) coloured(s string) string {
 	return ""
 }
 
-// words makes every text among values plain; newline is what becomes of their line ends.
+// words makes every text among values plain; newline replaces their line ends.
 func (p Page) words(values []any, newline string) []any {
 	out := make([]any, len(values))
 	for n, value := range values {
@@ -284,8 +278,7 @@ func (p Page) words(values []any, newline string) []any {
 	return out
 }
 
-// rows is a table whose cells are plain. They may have several lines, for none of them
-// leaves its column.
+// rows is a table with plain cells. A cell may have several lines: they stay in their column.
 type rows struct {
 	table.Writer
 	page   Page

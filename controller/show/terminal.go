@@ -20,11 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// patience is how long something may take before a word is said about it.
+// patience is the time before progress is shown.
 const patience = time.Second
 
-// Progress says on a terminal what is going on once that takes longer than a moment,
-// and how far it is. Elsewhere it is silent: a log is no place for it.
+// Progress shows on a terminal what takes longer than a moment, and how far it is. It is silent elsewhere.
 type Progress struct {
 	out   io.Writer // nil: silent
 	after time.Duration
@@ -36,7 +35,7 @@ type Progress struct {
 	said  bool
 }
 
-// NewProgress is silent where out is no terminal.
+// NewProgress is silent if out is no terminal.
 func NewProgress(out io.Writer) *Progress {
 	if !IsTerminal(out) {
 		out = nil
@@ -44,7 +43,7 @@ func NewProgress(out io.Writer) *Progress {
 	return &Progress{out: out, after: patience}
 }
 
-// While does one thing, named in a few words, and takes its line away at the end.
+// While runs one named step, and removes its line at the end.
 func (p *Progress) While(ctx context.Context, what string, do func(context.Context) error) error {
 	if p == nil || p.out == nil {
 		return do(ctx)
@@ -63,7 +62,7 @@ func (p *Progress) While(ctx context.Context, what string, do func(context.Conte
 	return err
 }
 
-// Step sets how far it is; a total of 0 is not known.
+// Step sets the progress; a total of 0 is unknown.
 func (p *Progress) Step(done, total int) {
 	if p == nil {
 		return
@@ -103,7 +102,7 @@ func (p *Progress) line() string {
 	return fmt.Sprintf("%s ...%s (%s)", p.what, far, view.Span(time.Since(p.began)))
 }
 
-// refresh is how often is asked again.
+// refresh is the interval of live output.
 const refresh = 2 * time.Second
 
 // IsTerminal reports whether a stream is a terminal.
@@ -112,7 +111,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// clearRight takes away what is left of a line.
+// clearRight removes the rest of a line.
 const clearRight = "\x1b[K"
 
 // Again shows until ctx ends, which is no error: the operator stopped it.
@@ -124,16 +123,16 @@ func Again(ctx context.Context, show func(context.Context) error) error {
 	return nil // the operator stopped it
 }
 
-// Picture is what a live view shows: all above, and below it the one that is chosen.
+// Picture is the content of a live view: All above, and One of Names below it.
 type Picture struct {
 	All func(Page)
-	// Names are what can be chosen, in the order of One.
+	// Names can be chosen, in the order of One.
 	Names []string
 	One   func(p Page, n int)
 }
 
-// Live shows a picture on a terminal until q is pressed or ctx ends. It is asked for again
-// every two seconds, and drawn every second: ages and waits go on.
+// Live shows a picture on a terminal until q is pressed or ctx ends. It is read every two seconds, and drawn every
+// second, so that ages are current.
 func Live(ctx context.Context, out io.Writer, first string, look func(context.Context) (Picture, error)) error {
 	m := &live{ctx: ctx, look: look, chosen: first, colour: true, now: time.Now}
 	if m.picture, m.failed = look(ctx); m.failed != nil {
@@ -211,7 +210,7 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, next
 }
 
-// choose goes to the next of those that can be chosen, in a circle.
+// choose selects the next name, in a circle.
 func (m *live) choose(by int) {
 	if n := len(m.picture.Names); n > 0 {
 		m.chosen = m.picture.Names[(m.at()+by+n)%n]
@@ -219,7 +218,7 @@ func (m *live) choose(by int) {
 	}
 }
 
-// at is the place of the chosen one; the first where that is over.
+// at is the index of the chosen name, or 0.
 func (m *live) at() int { return max(0, slices.Index(m.picture.Names, m.chosen)) }
 
 // lines draws one part within the terminal's width.
@@ -249,7 +248,7 @@ func (m *live) draw() {
 	m.below.SetContent(strings.Join(content, "\n"))
 }
 
-// above is the overview, in at most half of the height, and the name of the chosen failover.
+// above is the overview, in at most half of the height, and the title of the chosen failover.
 func (m *live) above() []string {
 	lines := m.lines(m.picture.All)
 	if most := max(1, m.height/2-1); len(lines) > most {
