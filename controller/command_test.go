@@ -339,7 +339,7 @@ func underWorkers(t *testing.T, inForce map[string]string, line string) string {
 	return out
 }
 
-// Seen: explain said "observe mode" of a fleet that enforces, to a caller who had configured nothing.
+// Seen: explain printed "observe mode" for a fleet in enforce to a caller without a configuration.
 //
 // Rules: R4.15-32.
 func TestPlanAndExplain_UseTheConfigurationOfTheWorkers(t *testing.T) {

@@ -36,7 +36,7 @@ func (a *app) controllerCommand() *cobra.Command {
 		Short: "Run the controller: watch Karmada and start one workflow per suspected cluster",
 		Long: `Watch Karmada and turn what happens into signals to workflows; start one workflow per suspected
 cluster. Several may run: one of them watches, elected by a Lease. An outage of Temporal or Karmada
-is waited out: a resync tells again what was missed.`,
+is waited out: a resync sends again what was missed.`,
 		Example: `  lifeboat controller --mode enforce --config lifeboat.yaml`,
 		Args:    process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -102,7 +102,7 @@ func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, 
 	_, err := client.Rules(ctx)
 	switch {
 	case errors.Is(err, karmada.ErrGone):
-		return fmt.Errorf("the Karmada API server does not know ClusterTaintRule; %s", process.SetupHint)
+		return fmt.Errorf("the Karmada API server does not serve ClusterTaintRule; %s", process.SetupHint)
 	case errors.Is(err, karmada.ErrUnreachable), errors.Is(err, karmada.ErrThrottled):
 		log.WarnContext(ctx, "the Karmada API server does not answer, watching as soon as it does", telemetry.KeyError, err)
 		return nil

@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write docs/cli.md anew")
+var rewrite = flag.Bool("rewrite", false, "write docs/cli.md again")
 
 const reference = "../docs/cli.md"
 
@@ -92,7 +92,6 @@ func TestEveryVerbHasAHelpAndAnExampleThatItWouldUnderstand(t *testing.T) {
 	}
 }
 
-// What prints an answer prints it for programs, too.
 func TestEveryVerbThatAnswersAnswersInJSONAndYAML(t *testing.T) {
 	silent := []string{"controller", "codec"} // they run until they are stopped, and log
 	for _, c := range verbs() {
@@ -332,7 +331,7 @@ func fenced(text string) []string {
 	return out
 }
 
-// commands are what a page says to type, of one program: in code blocks without their
+// commands are the commands of one program in a page: in code blocks without their
 // comments, and in the text.
 func commands(text, program string) []string {
 	var out []string
@@ -346,7 +345,7 @@ func commands(text, program string) []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s != program && !strings.HasPrefix(s, program+" ") })
 }
 
-// Every command is run as it stands, against nobody: it may fail, but not for how it was typed.
+// Every command runs without servers: it may fail, but not with a usage error.
 func TestEveryCommandInTheDocumentsIsUnderstood(t *testing.T) {
 	texts := map[string]string{}
 	for _, path := range []string{runbook, quickstart, "../README.md"} {

@@ -153,7 +153,7 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 		}
 	}
 	sender := watch.Temporal{Client: s.temporal.Client, TaskQueue: s.config.TaskQueue, Instance: s.config.Instance}
-	return s.progress.While(cmd.Context(), "asking their failovers", func(ctx context.Context) error {
+	return s.progress.While(cmd.Context(), "signalling the failovers", func(ctx context.Context) error {
 		for _, o := range out.Orphans {
 			if err := watch.Adopt(ctx, sender, s.config.Instance, o, g.by); err != nil {
 				return out.stopped(err)
@@ -167,15 +167,15 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 
 // stopped adds to an error the failovers that got the order before it, and what to do.
 func (o adoptAnswer) stopped(err error) error {
-	asked := "no failover was asked before it"
+	before := "no failover was signalled before it"
 	if len(o.Adopted) > 0 {
 		var names []string
 		for _, a := range o.Adopted {
 			names = append(names, a.Cluster)
 		}
-		asked = "asked before it: " + strings.Join(names, ", ")
+		before = "signalled before it: " + strings.Join(names, ", ")
 	}
-	return fmt.Errorf("%w (%s; adopt again: to ask twice does no harm)", err, asked)
+	return fmt.Errorf("%w (%s; adopt again: a second signal does no harm)", err, before)
 }
 
 // adoptRows bounds the tasks of a cluster that are listed as text.
@@ -207,7 +207,7 @@ func (o adoptAnswer) draw(p show.Page) {
 		p.Line("Nothing of Lifeboat's is without an owner.")
 	}
 	for _, a := range o.Adopted {
-		p.Line("%s: asked to take over: workflow %s", a.Cluster, a.WorkflowID)
+		p.Line("%s: signalled to adopt: workflow %s", a.Cluster, a.WorkflowID)
 		if a.Link != "" {
 			p.Line("%s", a.Link)
 		}

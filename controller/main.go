@@ -44,7 +44,7 @@ var (
 	// errRefused is returned where this program itself refuses.
 	errRefused = errors.New("refused")
 	// errUnanswered is returned when a preflight got no answer to a check.
-	errUnanswered = errors.New("not everything could be asked")
+	errUnanswered = errors.New("not every check got an answer")
 )
 
 func exitCode(err error) int {

@@ -87,7 +87,7 @@ func (a *app) orderCommand(verb order) (*cobra.Command, *ordering) {
 	cmd := &cobra.Command{Use: verb.use, Aliases: verb.aliases, Short: verb.short, Long: verb.long, Example: verb.example}
 	cmd.Flags().StringVar(&g.by.Reason, "reason", "", "why; it is recorded (required)")
 	cmd.Flags().StringVar(&g.by.Who, "who", config.Operator(), "who orders it; it is recorded")
-	cmd.Flags().BoolVar(&g.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
 	formFlag(cmd, &g.form)
 	return cmd, g
 }
@@ -120,7 +120,7 @@ func (a *app) give(
 	}
 	defer s.close()
 	out := orderAnswer{Verb: cmd.CalledAs(), NotChanged: verb.unchanged}
-	err = s.progress.While(cmd.Context(), "asking about "+name, func(ctx context.Context) error {
+	err = s.progress.While(cmd.Context(), "waiting for "+name, func(ctx context.Context) error {
 		to, scope, err := aim(ctx, s)
 		if err != nil {
 			return err

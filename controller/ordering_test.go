@@ -99,7 +99,7 @@ func (a answer) Get(into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// tell runs a command line against an office.
+// tell runs a command line against it.
 func (o *office) tell(t *testing.T, words ...string) (out string, code int) {
 	t.Helper()
 	o.t = t
@@ -380,12 +380,12 @@ func TestAdopt_StoppedByAnError_ListsTheFailoversBefore(t *testing.T) {
 	require.NotEqual(t, process.ExitOK, code, out)
 	require.Len(t, server.adopts, 1)
 	require.Contains(t, out, "cluster-failover/member2")
-	require.Contains(t, out, "asked before it: member1")
+	require.Contains(t, out, "signalled before it: member1")
 
 	server = &emptyTemporal{unreachable: "member1"}
 	out, code = server.run(t, orphaned{clusters: []string{"member1", "member2"}}, "adopt", "--reason", "x", "--yes")
 	require.NotEqual(t, process.ExitOK, code, out)
-	require.Contains(t, out, "no failover was asked before it")
+	require.Contains(t, out, "no failover was signalled before it")
 }
 
 // Rules: R4.9-55.

@@ -104,8 +104,8 @@ func (s *session) planOver(karmada activities.Reader, away error) plan.Source {
 		source.Unread = []string{"the workers' configuration, the caller's is used: " + s.callers}
 	}
 	if away == nil {
-		asked := s.source()
-		source.Status, source.Owners, source.Moves = &asked, process.Owners{Client: s.temporal.Client}, asked
+		temporal := s.source()
+		source.Status, source.Owners, source.Moves = &temporal, process.Owners{Client: s.temporal.Client}, temporal
 	}
 	return source
 }
@@ -155,7 +155,7 @@ func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) 
 		return err
 	}
 	defer s.close()
-	asked := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
+	explainer := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
 	key, known := ref.Key()
 	if !known {
 		b, err := ref.Find(cmd.Context(), source.Karmada)
@@ -168,10 +168,10 @@ func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) 
 	if err != nil {
 		return err
 	}
-	asked.Trail = trail.Records
+	explainer.Trail = trail.Records
 	var x explain.Explained
-	err = s.progress.While(cmd.Context(), "asking why", func(ctx context.Context) error {
-		x, err = asked.Binding(ctx, ref, o.cluster)
+	err = s.progress.While(cmd.Context(), "querying", func(ctx context.Context) error {
+		x, err = explainer.Binding(ctx, ref, o.cluster)
 		return err
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func (o *preflightOptions) check(cmd *cobra.Command, args []string) error {
 func (o *preflightOptions) register(cmd *cobra.Command) {
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVar(&o.full, "full", false, "try everything short of writing: read, watch, plan")
-	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to ask for: worker, controller or all")
+	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to check: worker, controller or all")
 	cmd.Flags().StringVar(&o.hostKubeconfig, "host-kubeconfig", "", "kubeconfig of the cluster that Karmada's own controllers run in")
 	cmd.Flags().StringVar(&o.hostContext, "host-context", "", "context in it; empty is its current one")
 	cmd.Flags().StringVar(&o.controllerNamespace, "controller-namespace", "karmada-system", "namespace of Karmada's controller manager there")

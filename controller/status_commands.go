@@ -67,7 +67,7 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 	if o.watch {
 		return show.Again(cmd.Context(), once)
 	}
-	return s.progress.While(cmd.Context(), "asking the failovers", once)
+	return s.progress.While(cmd.Context(), "querying the failovers", once)
 }
 
 // livePicture reads the fleet and all of its failovers.
@@ -189,8 +189,8 @@ func auditFlag(cmd *cobra.Command, path *string) {
 
 // readTrail reads the wanted records of the audit trail. A configured trail may be missing, one named by the
 // operator may not.
-func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*record.Audit) bool) (audit.Trail, error) {
-	path := asked
+func readTrail(cmd *cobra.Command, c config.Config, named string, wanted func(*record.Audit) bool) (audit.Trail, error) {
+	path := named
 	if path == "" && c.Audit.Sink == config.AuditFile {
 		path = c.Audit.Path
 	}
@@ -198,7 +198,7 @@ func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*r
 		return audit.Trail{}, nil
 	}
 	trail, err := audit.Read(cmd.Context(), path, wanted)
-	if asked == "" && errors.Is(err, fs.ErrNotExist) {
+	if named == "" && errors.Is(err, fs.ErrNotExist) {
 		remark(cmd, "The audit trail of the configuration is not here: %v", err)
 		return trail, nil
 	}

@@ -75,7 +75,7 @@ type encoded struct{ raw []byte }
 func (e encoded) HasValue() bool     { return len(e.raw) > 0 }
 func (e encoded) Get(into any) error { return json.Unmarshal(e.raw, into) }
 
-// asked answers queries by "<workflow> <query>"; running are the failovers that run, and report is that of the one that is over.
+// asked answers queries by "<workflow> <query>"; running are the running failovers, report is of a closed one.
 func asked(t *testing.T, s Source, by map[string]any, running []string, report *workflows.FailoverReport) Source {
 	t.Helper()
 	c := mocks.NewClient(t)
@@ -146,7 +146,7 @@ func joined(tree string) string {
 	return regexp.MustCompile(`\s*\n[│ ]*([^├└│ ])`).ReplaceAllString(tree, " $1")
 }
 
-func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
+func TestBinding_WithoutAFailover_ExplainsWhyNothingMovesIt(t *testing.T) {
 	w, s := fleet(t)
 	x, text := explained(t, s, "")
 	require.Len(t, x.Clusters, 2)
@@ -179,10 +179,10 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 	require.Contains(t, text, "it would stay: no rule puts a taint")
 	w.PutTaint("m1", corev1.Taint{Key: "example.org/maintenance", Effect: corev1.TaintEffectNoExecute})
 	_, text = explained(t, s, "m1")
-	require.Contains(t, text, "is lifeboat controller running?", "a taint stands and nobody acts on it")
+	require.Contains(t, text, "is lifeboat controller running?", "no failover runs in spite of the taint")
 }
 
-// evacuating is what m1's failover says of the binding.
+// evacuating is the answer of m1's failover about the binding.
 func evacuating() workflows.Explanation {
 	seconds := int64(300)
 	return workflows.Explanation{
@@ -202,7 +202,7 @@ func evacuating() workflows.Explanation {
 	}
 }
 
-func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
+func TestBinding_Queued_ShowsEveryReason(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
 	x.Item, x.Ahead = &queue.Item{Key: cart, State: queue.Tolerating, Reason: reason.AwaitingDue}, 4
@@ -241,7 +241,7 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	}
 }
 
-func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
+func TestBinding_Moving_ShowsItsMigration(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
 	x.Move = &workflows.Move{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
@@ -261,7 +261,7 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	}
 }
 
-func TestAfterTheFactTheReportTells(t *testing.T) {
+func TestBinding_ClosedFailover_ShowsItsReport(t *testing.T) {
 	w, s := fleet(t)
 	uid := w.Peek(cart).UID
 	report := workflows.FailoverReport{Cluster: "m4", FailoverID: "e", Attempts: []workflows.AttemptReport{
@@ -280,7 +280,7 @@ func TestAfterTheFactTheReportTells(t *testing.T) {
 	require.Len(t, x.Clusters, 3)
 }
 
-func TestAFailoverThatDoesNotAnswerIsNotTakenForNone(t *testing.T) {
+func TestBinding_FailoverWithoutAnswer_IsNamed(t *testing.T) {
 	_, s := fleet(t)
 	c := mocks.NewClient(t)
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryExplain, mock.Anything).Return(nil, context.DeadlineExceeded)
@@ -291,7 +291,7 @@ func TestAFailoverThatDoesNotAnswerIsNotTakenForNone(t *testing.T) {
 	require.Len(t, x.Unread, 1)
 }
 
-func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
+func TestWord_DescribesTheTolerationOfEachTaint(t *testing.T) {
 	v := View{show.Page{Now: now}}
 	seconds := int64(5)
 	for want, w := range map[string]rules.TaintWord{
@@ -346,7 +346,7 @@ func kept(records []record.Audit) []record.Audit {
 }
 
 // Rules: R4.16-9.
-func TestWhatTemporalHasForgottenTheTrailTells(t *testing.T) {
+func TestBinding_FailoverOnlyInTheTrail_IsShown(t *testing.T) {
 	_, s := fleet(t)
 	s = asked(t, s, nil, nil, nil)
 	s.Trail = kept(trailOf("e"))
@@ -365,7 +365,7 @@ func TestWhatTemporalHasForgottenTheTrailTells(t *testing.T) {
 }
 
 // Rules: R4.16-9.
-func TestTheTrailTellsHowItCameToWhatAReportSays(t *testing.T) {
+func TestBinding_ReportAndTrail_ShowTheRecordsOfAnOutcome(t *testing.T) {
 	w, s := fleet(t)
 	report := workflows.FailoverReport{Cluster: "m4", FailoverID: "e", Attempts: []workflows.AttemptReport{
 		{Attempt: 1, Results: []record.Result{{Key: cart, UID: w.Peek(cart).UID, Outcome: phase.OutcomeMigrated, To: []string{"m1"}, At: now}}},
@@ -382,7 +382,7 @@ func TestTheTrailTellsHowItCameToWhatAReportSays(t *testing.T) {
 }
 
 // Rules: R4.16-9.
-func TestABindingThatIsGoneIsToldOfFromBefore(t *testing.T) {
+func TestBinding_Deleted_ShowsItsHistory(t *testing.T) {
 	w, s := fleet(t)
 	w.DeleteBinding(cart)
 	ref, err := subject.Parse("shop/cart-deployment", "")

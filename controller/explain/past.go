@@ -99,14 +99,14 @@ func endedIn(e status.PastFailover, b *karmada.Binding) []Ended {
 
 // outcomes are those of the binding. A result without a uid is from the trail, if the trail has records of the
 // binding.
-func outcomes(results []record.Result, b *karmada.Binding, told bool) []Ended {
+func outcomes(results []record.Result, b *karmada.Binding, inTrail bool) []Ended {
 	var out []Ended
 	for _, r := range results {
 		if r.Key != b.Key || r.UID != "" && b.UID != "" && r.UID != b.UID {
 			continue
 		}
 		from := FromReport
-		if r.UID == "" && told {
+		if r.UID == "" && inTrail {
 			from = FromTrail
 		}
 		out = append(out, Ended{Result: r, From: from})

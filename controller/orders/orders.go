@@ -186,8 +186,8 @@ const progressPoll = 2 * time.Second
 
 // AwaitDrain waits until nothing is left to move, and reports changed progress. It ends with ctx, or when the
 // drain has ended.
-func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), tell func(Drained)) error {
-	told := -1
+func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), report func(Drained)) error {
+	reported := -1
 	return wait.PollUntilContextCancel(ctx, progressPoll, true, func(ctx context.Context) (bool, error) {
 		p, err := look(ctx)
 		switch {
@@ -197,9 +197,9 @@ func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error)
 			return false, err
 		case p.Ended:
 			return false, ErrDrainEnded
-		case p.Left != told || p.Done:
-			told = p.Left
-			tell(p)
+		case p.Left != reported || p.Done:
+			reported = p.Left
+			report(p)
 		}
 		return p.Done, nil
 	})

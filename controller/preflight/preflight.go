@@ -27,7 +27,7 @@ const (
 	OK      Result = "ok"
 	Warning Result = "warning"
 	Failed  Result = "failed"
-	Unknown Result = "unknown" // it could not be asked
+	Unknown Result = "unknown" // no answer
 )
 
 // Check is one check with its result.
@@ -172,11 +172,11 @@ func (p Preflight) version(ctx context.Context) Check {
 	}
 	switch wrong := rules.OldPurgeModes(modes); {
 	case len(modes) == 0:
-		c.Result, c.Found, c.Do = Warning, "its definitions do not tell", "make sure that it is 1.15 or newer"
+		c.Result, c.Found, c.Do = Warning, "its definitions list no purge modes", "make sure that it is 1.15 or newer"
 	case wrong != "":
 		c.Result, c.Found, c.Do = Failed, wrong, "upgrade Karmada"
 	default:
-		c.Found = "its eviction tasks know " + strings.Join(modes, ", ")
+		c.Found = "its eviction tasks support " + strings.Join(modes, ", ")
 	}
 	return c
 }
@@ -189,7 +189,7 @@ func (p Preflight) permissions(ctx context.Context) []Check {
 	for _, f := range p.Karmada.Preflight(ctx, p.Permissions) {
 		switch {
 		case f.Err != nil:
-			return append(out, unknown(name, f.Err)) // a server that does not answer once is not asked forty times
+			return append(out, unknown(name, f.Err)) // no further permission is checked: the server does not answer
 		case f.Allowed:
 			granted++
 		default:

@@ -102,7 +102,7 @@ func (p *place) look(t *testing.T, mode rules.Mode, change ...func(*Preflight)) 
 }
 
 // Rules: R4.15-24.
-func TestWhereEverythingIsFineThePreflightPasses(t *testing.T) {
+func TestPreflight_AllFine_Passes(t *testing.T) {
 	for _, mode := range []rules.Mode{rules.ModeObserve, rules.ModeEnforce} {
 		_, checks := fine().look(t, mode)
 		require.Equal(t, OK, Verdict(checks), "%+v", checks)
@@ -110,7 +110,7 @@ func TestWhereEverythingIsFineThePreflightPasses(t *testing.T) {
 }
 
 // Rules: R4.15-15, R4.15-16, R4.15-17, R4.15-18, R4.15-24.
-func TestEachThingThatIsWrongIsNamedWithWhatToDo(t *testing.T) {
+func TestPreflight_Problems_AreNamedWithWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*place)
 		check  string
@@ -139,7 +139,7 @@ func TestEachThingThatIsWrongIsNamedWithWhatToDo(t *testing.T) {
 		"an old Karmada": {
 			change: func(p *place) { p.modes = []string{"Immediately", "Graciously", "Never"} }, check: "Karmada version", result: Failed, says: "up to 1.14", do: "upgrade",
 		},
-		"a Karmada that does not tell": {change: func(p *place) { p.modes = nil }, check: "Karmada version", result: Warning, says: "do not tell", do: "1.15"},
+		"a Karmada without purge modes": {change: func(p *place) { p.modes = nil }, check: "Karmada version", result: Warning, says: "list no purge modes", do: "1.15"},
 		"a permission": {
 			change: func(p *place) { p.denied = "patch" },
 			check:  "Karmada permissions", result: Failed, says: "may not patch clusters.cluster.karmada.io, which it needs to taint and untaint", do: "deploy/rbac",
@@ -159,7 +159,7 @@ func TestEachThingThatIsWrongIsNamedWithWhatToDo(t *testing.T) {
 }
 
 // Rules: R4.15-15.
-func TestEachMissingPermissionIsNamedOnceAndAnOutageOnceForAll(t *testing.T) {
+func TestPreflight_MissingPermissions_AreNamedOnce(t *testing.T) {
 	p := fine()
 	p.denied = "patch"
 	_, checks := p.look(t, rules.ModeEnforce)
@@ -183,7 +183,7 @@ func TestEachMissingPermissionIsNamedOnceAndAnOutageOnceForAll(t *testing.T) {
 }
 
 // Rules: R4.15-19, R4.15-20, R4.15-21.
-func TestASecondEvictorFailsEnforceAndIsOnlyWarnedOfInObserve(t *testing.T) {
+func TestPreflight_SecondEvictor_FailsInEnforceAndWarnsInObserve(t *testing.T) {
 	for name, change := range map[string]func(*place){
 		"by its tasks": func(p *place) { p.evidence = "ResourceBinding shop/cart carries a task of producer TaintManager" },
 		"by its flags": func(p *place) {
@@ -218,7 +218,7 @@ func TestASecondEvictorFailsEnforceAndIsOnlyWarnedOfInObserve(t *testing.T) {
 }
 
 // Rules: R4.15-22.
-func TestTwoControllersOnTheSameRulesAreWarnedOf(t *testing.T) {
+func TestPreflight_TwoControllersOnTheSameRules_Warns(t *testing.T) {
 	both := func(p *Preflight) { p.KarmadaPolicies = true }
 	p := fine()
 	p.policies = []string{"not-ready"}
@@ -236,7 +236,7 @@ func TestTwoControllersOnTheSameRulesAreWarnedOf(t *testing.T) {
 }
 
 // Rules: R4.15-23.
-func TestSeveralEvictPluginsUnderAnyAreWarnedOf(t *testing.T) {
+func TestPreflight_SeveralPluginsWithModeAny_Warns(t *testing.T) {
 	two := proof.Plugins{List: []proof.Plugin{{Name: proof.PluginResourceHealth}, {Name: "dns", TaskQueue: "q", Activity: "a"}}}
 	for name, c := range map[string]struct {
 		plugins proof.Plugins
@@ -251,7 +251,7 @@ func TestSeveralEvictPluginsUnderAnyAreWarnedOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			by, checks := fine().look(t, rules.ModeEnforce, func(p *Preflight) { p.Plugins = c.plugins })
 			require.Equal(t, c.want, by["Evict plug-ins"].Result)
-			require.Equal(t, c.want, Verdict(checks), "it is warned of, and refused by nobody")
+			require.Equal(t, c.want, Verdict(checks), "a warning, no failure")
 			require.Contains(t, by["Evict plug-ins"].Found, c.plugins.All()[0].Name)
 			if c.want == Warning {
 				require.Contains(t, by["Evict plug-ins"].Found, "dns")
@@ -261,7 +261,7 @@ func TestSeveralEvictPluginsUnderAnyAreWarnedOf(t *testing.T) {
 	}
 }
 
-// objects answers as it was told to.
+// objects is a Karmada with these answers.
 type objects struct {
 	inventory []k8sadapter.Inventory
 	watched   []k8sadapter.Watched
@@ -318,8 +318,8 @@ func check(t *testing.T, r Report, name string) Check {
 	return Check{}
 }
 
-// A worker watches nothing, and its kubeconfig may not: nothing is asked that would be refused.
-func TestARoleThatWatchesNothingIsNotTriedForIt(t *testing.T) {
+// A worker watches nothing, and its kubeconfig may not.
+func TestFull_RoleThatWatchesNothing_TriesNoWatch(t *testing.T) {
 	k, v := sound()
 	k.behind, v.SyncWithin = true, time.Millisecond
 	k.watched[0].Err = karmada.ErrForbidden
@@ -332,7 +332,7 @@ func TestARoleThatWatchesNothingIsNotTriedForIt(t *testing.T) {
 	}
 }
 
-func TestAKarmadaThatIsUnderstoodPasses(t *testing.T) {
+func TestFull_SoundKarmada_Passes(t *testing.T) {
 	_, v := sound()
 	r := v.Run(t.Context())
 	require.Equal(t, Warning, r.Verdict, "the preflight's checks count, too: %+v", r.Checks)
@@ -345,7 +345,7 @@ func TestAKarmadaThatIsUnderstoodPasses(t *testing.T) {
 }
 
 // Rules: R4.15-26.
-func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
+func TestFull_AnyFailure_FailsAndIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		breaks func(*objects, *Full)
 		check  string
@@ -397,7 +397,7 @@ func TestWhateverFailsFailsTheVerificationAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestASilentServerIsNoVerdictOnIt(t *testing.T) {
+func TestFull_SilentServer_IsUnknown(t *testing.T) {
 	k, v := sound()
 	k.inventory[0].Err = fmt.Errorf("list clusters: %w", karmada.ErrUnreachable)
 	k.watched[0].Err = &karmada.ThrottledError{}
@@ -411,10 +411,10 @@ func TestASilentServerIsNoVerdictOnIt(t *testing.T) {
 	}
 	r = v.Run(t.Context())
 	require.Equal(t, Unknown, r.Verdict)
-	require.Len(t, r.Checks, len(k.inventory), "nothing else is waited for where nobody answers")
+	require.Len(t, r.Checks, len(k.inventory), "no other check waits for a silent server")
 }
 
-func TestTheReportHasEveryMalformedObject(t *testing.T) {
+func TestFull_ReportHasEveryMalformedObject(t *testing.T) {
 	k, v := sound()
 	for range 9 {
 		k.inventory[0].Malformed = append(k.inventory[0].Malformed, k8sadapter.MalformedObject{Name: "m"})
@@ -486,7 +486,7 @@ type definer struct{ installed int }
 
 func (k *definer) InstallCRDs(context.Context) error { k.installed++; return nil }
 
-func TestSetupMakesWhatIsMissingAndWaitsUntilItCanBeUsed(t *testing.T) {
+func TestSetup_CreatesWhatIsMissingAndWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, k, out := &server{}, &definer{}, &strings.Builder{}
 		begun := time.Now()
@@ -512,7 +512,7 @@ func TestSetupMakesWhatIsMissingAndWaitsUntilItCanBeUsed(t *testing.T) {
 	})
 }
 
-func TestSetupLeavesKarmadaAloneWhenAsked(t *testing.T) {
+func TestSetup_WithoutKarmada_InstallsNoCRDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		result, err := Setup{Temporal: &server{}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context())
 		require.NoError(t, err)
@@ -520,13 +520,13 @@ func TestSetupLeavesKarmadaAloneWhenAsked(t *testing.T) {
 	})
 }
 
-func TestSetupStopsWhereItMayNotLook(t *testing.T) {
+func TestSetup_Denied_IsAnError(t *testing.T) {
 	denied := errors.New("denied")
 	_, err := Setup{Temporal: &server{denied: denied}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context())
 	require.ErrorIs(t, err, denied)
 }
 
-func TestSetupGivesUpWithItsContext(t *testing.T) {
+func TestSetup_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -536,14 +536,14 @@ func TestSetupGivesUpWithItsContext(t *testing.T) {
 }
 
 // Rules: R4.16-8.
-func TestSetupSetsTheRetentionWhereItIsSaidAndTellsIt(t *testing.T) {
+func TestSetup_Retention_IsSetOnlyWhenGiven(t *testing.T) {
 	s, out := &server{namespaceAt: time.Now().Add(-time.Hour), retention: 24 * time.Hour, attributes: map[string]enumspb.IndexedValueType{}}, &strings.Builder{}
 	setup := Setup{Temporal: s, Namespace: "lifeboat", Retention: 720 * time.Hour, Out: out}
 	result, err := setup.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "24h0m0s", result.Retention)
 	require.Contains(t, out.String(), "it keeps closed workflows for 24h0m0s")
-	require.Zero(t, s.updates, "nobody said that it is to be another")
+	require.Zero(t, s.updates, "no retention was given")
 
 	setup.SetRetention = true
 	for range 2 {

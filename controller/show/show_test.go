@@ -151,7 +151,7 @@ func (n named) String() string { return string(n) }
 // watched is a live view of two failovers, the first with 60 lines.
 func watched(width, height int) *live {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	m := &live{now: func() time.Time { return at }, asked: at, look: func(context.Context) (Picture, error) { return Picture{}, nil }}
+	m := &live{now: func() time.Time { return at }, readAt: at, look: func(context.Context) (Picture, error) { return Picture{}, nil }}
 	m.picture = Picture{
 		Names: []string{"member1", "member2"},
 		All:   func(p Page) { p.Line("Fleet: normal %s", strings.Repeat("wide ", 40)) },
@@ -196,8 +196,8 @@ func TestLive_Keys_ScrollAndChoose(t *testing.T) {
 
 func TestLive_NoAnswer_KeepsTheLastPicture(t *testing.T) {
 	m := watched(80, 24)
-	asked := m.asked
-	m.now = func() time.Time { return asked.Add(9 * time.Second) }
+	readAt := m.readAt
+	m.now = func() time.Time { return readAt.Add(9 * time.Second) }
 	m.Update(seen{err: errors.New("no route")})
 	require.Contains(t, m.View(), "not answered for 9s: no route")
 	require.Contains(t, m.View(), "line 0 of member1")

@@ -138,7 +138,7 @@ func Live(ctx context.Context, out io.Writer, first string, look func(context.Co
 	if m.picture, m.failed = look(ctx); m.failed != nil {
 		return m.failed
 	}
-	m.asked = m.now()
+	m.readAt = m.now()
 	_, err := tea.NewProgram(m, tea.WithAltScreen(), tea.WithContext(ctx), tea.WithOutput(out)).Run()
 	if ctx.Err() == nil && !errors.Is(err, tea.ErrInterrupted) {
 		return err
@@ -151,7 +151,7 @@ type live struct {
 	look    func(context.Context) (Picture, error)
 	now     func() time.Time
 	picture Picture
-	asked   time.Time
+	readAt  time.Time
 	failed  error
 	chosen  string
 	colour  bool
@@ -168,16 +168,18 @@ type (
 	}
 )
 
-func (m *live) ask() tea.Msg {
+func (m *live) query() tea.Msg {
 	picture, err := m.look(m.ctx)
 	return seen{picture, err}
 }
 
-func beat() tea.Cmd { return tea.Tick(time.Second, func(at time.Time) tea.Msg { return tick(at) }) }
+func everySecond() tea.Cmd {
+	return tea.Tick(time.Second, func(at time.Time) tea.Msg { return tick(at) })
+}
 
 // Init implements [tea.Model].
 func (m *live) Init() tea.Cmd {
-	return tea.Batch(beat(), tea.Tick(refresh, func(time.Time) tea.Msg { return m.ask() }))
+	return tea.Batch(everySecond(), tea.Tick(refresh, func(time.Time) tea.Msg { return m.query() }))
 }
 
 // Update implements [tea.Model].
@@ -187,12 +189,12 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = x.Width, x.Height
 	case tick:
-		next = beat()
+		next = everySecond()
 	case seen:
 		if m.failed = x.err; x.err == nil {
-			m.picture, m.asked = x.picture, m.now()
+			m.picture, m.readAt = x.picture, m.now()
 		}
-		next = tea.Tick(refresh, func(time.Time) tea.Msg { return m.ask() })
+		next = tea.Tick(refresh, func(time.Time) tea.Msg { return m.query() })
 	case tea.KeyMsg:
 		switch x.String() {
 		case "q", "esc", "ctrl+c":
@@ -271,7 +273,7 @@ func (m *live) View() string {
 		foot += fmt.Sprintf(" · %.0f %%", 100*m.below.ScrollPercent())
 	}
 	if m.failed != nil {
-		foot = fmt.Sprintf("not answered for %s: %s", view.Span(m.now().Sub(m.asked)), Page{}.Plain(m.failed.Error()))
+		foot = fmt.Sprintf("not answered for %s: %s", view.Span(m.now().Sub(m.readAt)), Page{}.Plain(m.failed.Error()))
 	}
 	return strings.Join(m.above(), "\n") + "\n" + m.below.View() + "\n" + Short(foot, m.width)
 }

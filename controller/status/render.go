@@ -154,7 +154,7 @@ func Live(all Overview) show.Picture {
 // History shows closed failovers: one line each, and with bindings every outcome.
 func (v View) History(failovers []PastFailover, bindings bool) {
 	if len(failovers) == 0 {
-		v.Line("No failover is over, as far back as Temporal and the audit trail know.")
+		v.Line("No failover is over, as far back as Temporal and the audit trail go.")
 		return
 	}
 	t := v.Table("Cluster", "Began", "Took", "Ended", "Attempts", "Outcomes")
@@ -249,7 +249,7 @@ func (v View) Pacer(records []record.Audit, most int) {
 func (v View) records(records []record.Audit, clock string) {
 	t := v.Table("At", "What", "Whom", "By", "Message")
 	for _, r := range records {
-		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), whom(r), by(r), show.Short(because(r), 60)})
+		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), objectOf(r), by(r), show.Short(because(r), 60)})
 	}
 	t.Render()
 }
@@ -276,7 +276,7 @@ func what(r record.Audit) string {
 	}
 }
 
-func whom(r record.Audit) string {
+func objectOf(r record.Audit) string {
 	switch n := len(r.Bindings); n {
 	case 0:
 		if ofPacer(&r) {

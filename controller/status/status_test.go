@@ -72,7 +72,7 @@ func draw(t *testing.T, render func(View)) string {
 	return out.String()
 }
 
-func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
+func TestOverview_CountsBindings(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
 	pacer.Pace = pace.Pace{
 		Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy,
@@ -98,7 +98,7 @@ func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 	require.NotContains(t, text, "\x1b", "no colours but on a terminal")
 }
 
-func TestAHaltSaysHowToEndIt(t *testing.T) {
+func TestOverview_Halt_NamesTheOrderThatEndsIt(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
 	pacer.Pace.Tier = pace.TierHalted
 	pacer.Orders.Halted = &workflows.Order{Who: "ada", Reason: "checking"}
@@ -107,7 +107,7 @@ func TestAHaltSaysHowToEndIt(t *testing.T) {
 	require.Contains(t, text, "No cluster is failing over.")
 }
 
-func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing.T) {
+func TestFailover_ShowsItsBindingsAndActions(t *testing.T) {
 	text := draw(t, func(v View) {
 		v.Failover(Failover{Cluster: "member1", WorkflowID: "cluster-failover/member1", Link: "http://ui/x", FailoverStatus: evacuating()})
 	})
@@ -138,7 +138,7 @@ func TestFailover_Tolerating_ShowsWhenItIsDue(t *testing.T) {
 	require.Contains(t, text, "not before 12:05:00 UTC (in 5m)")
 }
 
-func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
+func TestFailover_ShowsOrdersAndAwaitedApprovals(t *testing.T) {
 	s := evacuating()
 	jane := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "month end"}, Scope: queue.Scope{Namespace: "shop"}}
 	s.Snoozes = []workflows.Snooze{{ScopedOrder: jane, Until: now.Add(time.Hour)}}
@@ -160,7 +160,7 @@ func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 	require.Contains(t, draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", FailoverStatus: s}) }), "... and 12 more")
 }
 
-func TestWhatIsStuckIsLookedUpInTheRunbook(t *testing.T) {
+func TestLookUp_LinksReasonsOfBlockedBindings(t *testing.T) {
 	s := evacuating()
 	found := Source{Runbook: "http://runbook"}.lookUp(s)
 	require.Equal(t, map[reason.Reason]string{
@@ -177,7 +177,7 @@ func TestWhatIsStuckIsLookedUpInTheRunbook(t *testing.T) {
 	require.Empty(t, Source{Runbook: "http://runbook"}.lookUpPace(pacer))
 }
 
-func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
+func TestFailover_ShowsForeignTaintsAndAwaitedFences(t *testing.T) {
 	s := evacuating()
 	s.Cluster.Ready, s.Cluster.ReadyReason = "True", "ClusterReady"
 	s.Cluster.Foreign = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}}
@@ -192,12 +192,12 @@ func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	require.Contains(t, text, "Take the taint away")
 }
 
-func TestAFailoverThatDoesNotAnswerSaysWhy(t *testing.T) {
+func TestFailover_Unanswered_ShowsWhy(t *testing.T) {
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", Unanswered: "no worker"}) })
 	require.Contains(t, text, "No answer: no worker")
 }
 
-func TestOneFailoverAsJSONIsFlat(t *testing.T) {
+func TestFailover_JSON_IsFlat(t *testing.T) {
 	encoded, err := json.Marshal(Failover{Cluster: "member1", WorkflowID: "id", FailoverStatus: evacuating()})
 	require.NoError(t, err)
 	var fields map[string]any
@@ -244,7 +244,7 @@ func running(ids ...string) *workflowservice.ListWorkflowExecutionsResponse {
 	return list
 }
 
-func TestTheOverviewAsksEachFailoverOfItsInstance(t *testing.T) {
+func TestOverview_QueriesTheFailoversOfItsInstance(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).
 		Return(running("eu/cluster-failover/member1", "cluster-failover/other", "eu/cluster-failover/closed"), nil)
@@ -262,7 +262,7 @@ func TestTheOverviewAsksEachFailoverOfItsInstance(t *testing.T) {
 	require.Equal(t, []string{"pacer: not running"}, all.Unread)
 }
 
-func TestWhatKarmadaDoesNotTellIsSaid(t *testing.T) {
+func TestOverview_KarmadaAway_IsListedAsUnread(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(running(), nil)
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(value{workflows.PacerStatus{}}, nil)
@@ -271,7 +271,7 @@ func TestWhatKarmadaDoesNotTellIsSaid(t *testing.T) {
 	require.Equal(t, []string{"what was kept or left to an operator: no kubeconfig"}, all.Unread)
 }
 
-func TestAClusterWithoutAFailoverIsNotFoundAndOneWithoutAnAnswerIsShown(t *testing.T) {
+func TestSource_Failover_NotFoundOrUnanswered(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("QueryWorkflow", mock.Anything, "cluster-failover/none", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
 	c.On("QueryWorkflow", mock.Anything, "cluster-failover/mute", "", workflows.QueryStatus).Return(nil, serviceerror.NewDeadlineExceeded("late"))
@@ -294,7 +294,7 @@ func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
 	require.Contains(t, head(), "Fleet: observe mode, normal")
 	require.Contains(t, head(), "Modes: modes.enforce: member1; modes.observeSelector: tier=gold")
 	pacer.InForce = nil
-	require.Contains(t, head(), "Fleet: normal", "a pacer that no worker of this release has told its configuration")
+	require.Contains(t, head(), "Fleet: normal", "no worker has published its configuration")
 }
 
 // Rules: R4.9-59.
@@ -335,7 +335,7 @@ func reported() workflows.FailoverReport {
 	}
 }
 
-func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
+func TestHistory_ReadsTheReportsOfClosedWorkflows(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
 		return len(r.GetNextPageToken()) == 0
@@ -387,7 +387,7 @@ func TestTheHistoryIsReadFromTheReportsOfClosedWorkflows(t *testing.T) {
 	require.Contains(t, draw(t, func(v View) { v.History(nil, false) }), "No failover is over")
 }
 
-// A report may be nonsense that somebody made up, or of a key that is gone. It is said to be
+// A report may be malformed, or encrypted with a lost key. It is listed, and
 // there, and the others are read; a server that is away is an error.
 func TestAReportThatCannotBeReadCostsNoOther(t *testing.T) {
 	c := mocks.NewClient(t)
@@ -412,7 +412,7 @@ func TestAReportThatCannotBeReadCostsNoOther(t *testing.T) {
 	require.ErrorContains(t, err, "away")
 }
 
-func TestAHistoryThatCannotBeReadIsAnError(t *testing.T) {
+func TestHistory_Unavailable_IsAnError(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
 		return r.GetQuery() == "WorkflowType = 'ClusterFailover' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"+
@@ -422,10 +422,10 @@ func TestAHistoryThatCannotBeReadIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "away")
 }
 
-// A plan asks a migration as the write would.
+// A plan reads a migration as the write does.
 //
 // Rules: R4.9-30.
-func TestAMigrationIsAskedWhichCopyItHolds(t *testing.T) {
+func TestOldWork_QueriesTheMigration(t *testing.T) {
 	c := mocks.NewClient(t)
 	const id = "binding-migration/m1/shop/cart"
 	held := workflows.MigrationStatus{}
@@ -506,7 +506,7 @@ func trailOf(failoverID string, ago time.Duration) []record.Audit {
 }
 
 // Rules: R4.16-7.
-func TestWhatTemporalHasForgottenTheTrailStillTells(t *testing.T) {
+func TestWith_FailoverOnlyInTheTrail(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{}, nil)
 	s, request := Source{Client: c, Instance: "eu"}, HistoryRequest{Cluster: "member1"}
@@ -534,7 +534,7 @@ func TestWhatTemporalHasForgottenTheTrailStillTells(t *testing.T) {
 }
 
 // Rules: R4.16-7.
-func TestTemporalAndTheTrailArePutTogether(t *testing.T) {
+func TestWith_MergesReportAndTrail(t *testing.T) {
 	reported := PastFailover{FailoverReport: workflows.FailoverReport{
 		Cluster: "member1", FailoverID: "known", Began: now.Add(-time.Hour), Until: now.Add(-50 * time.Minute),
 		Attempts: []workflows.AttemptReport{{
@@ -565,7 +565,7 @@ func TestTemporalAndTheTrailArePutTogether(t *testing.T) {
 }
 
 // Rules: R4.16-7.
-func TestAFailoverThatStillRunsIsNoHistory(t *testing.T) {
+func TestWith_RunningFailover_IsOmitted(t *testing.T) {
 	open := func(failoverID string) []record.Audit { return trailOf(failoverID, time.Hour)[:4] }
 	c := mocks.NewClient(t)
 	c.On("DescribeWorkflowExecution", mock.Anything, "eu/cluster-failover/member1", "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
@@ -584,7 +584,7 @@ func TestAFailoverThatStillRunsIsNoHistory(t *testing.T) {
 }
 
 // Rules: R4.16-7.
-func TestWhatBecameOfTheFleetsPaceMeanwhileIsTold(t *testing.T) {
+func TestWith_AddsThePaceDuringTheFailover(t *testing.T) {
 	at := now.Add(-time.Hour) // the failover takes seven minutes from then on
 	rate := func(after time.Duration, tier pace.Tier) record.Audit {
 		return record.Audit{Time: at.Add(after), Kind: record.AuditPaceChanged, Instance: "eu", Phase: string(tier), Evidence: map[string]string{"rate": "0.5"}}

@@ -20,7 +20,7 @@ import (
 
 var twoOfThree = ExternalProbeConfig{Interval: time.Second, Timeout: time.Second, FailureThreshold: 3, SuccessThreshold: 2}
 
-// told is an external probe whose probes answer as they are told.
+// told is an external probe with these answers.
 func told(answers map[string]answer) *ExternalProbe {
 	w := NewExternalProbe(twoOfThree)
 	w.probe = func(_ context.Context, c karmada.Cluster) answer { return answers[c.Name] }
@@ -75,7 +75,7 @@ func TestTheExternalProbeChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 		{probe: noAnswer},
 		{probe: noAnswer},
 		{probe: noAnswer},
-		{probe: noAnswer}, // never seen up: it has nothing to say
+		{probe: noAnswer}, // never seen up: no result
 		{probe: healthy},
 		{probe: noAnswer},
 		{probe: healthy},
@@ -100,7 +100,7 @@ func TestTheExternalProbeChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 	require.Equal(t, rules.ExternalProbeAbsent, (*ExternalProbe)(nil).Result("a"), "no external probe, no word")
 }
 
-// One failed refresh repatriated everybody at once: errors of Lifeboat's own must not count
+// In Liqo one failed refresh moved all workloads back at once: Lifeboat's own errors must not count
 // as evidence against all members.
 //
 // Rules: R4.1-37.
@@ -122,7 +122,7 @@ func TestLiqo1030AnExternalProbeThatReachesNobodyTestifiesToNothing(t *testing.T
 	require.Equal(t, rules.ExternalProbeAbsent, w.Result("b"))
 }
 
-func TestAMemberBehindAnotherAddressIsAnotherOneToTheExternalProbe(t *testing.T) {
+func TestProbe_ChangedAddress_IsANewMember(t *testing.T) {
 	w := told(map[string]answer{"a": healthy})
 	for range 2 {
 		w.Probe(t.Context(), members("a"))
@@ -132,7 +132,7 @@ func TestAMemberBehindAnotherAddressIsAnotherOneToTheExternalProbe(t *testing.T)
 	require.Equal(t, rules.ExternalProbeAbsent, w.Result("a"))
 }
 
-func TestAnAttemptThatWasCutShortSaysNothing(t *testing.T) {
+func TestProbe_Cancelled_ChangesNothing(t *testing.T) {
 	w := told(map[string]answer{"a": healthy})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -142,8 +142,8 @@ func TestAnAttemptThatWasCutShortSaysNothing(t *testing.T) {
 	require.Equal(t, rules.ExternalProbeAbsent, w.Result("a"))
 }
 
-// Whoever answers at a member's address sends us nowhere: not to what only we can reach.
-func TestTheExternalProbeIsNotSentElsewhere(t *testing.T) {
+// A redirect of a member must not lead the probe to an address that only the controller reaches.
+func TestProbe_FollowsNoRedirect(t *testing.T) {
 	var asked atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer inside.Close()
@@ -155,7 +155,7 @@ func TestTheExternalProbeIsNotSentElsewhere(t *testing.T) {
 }
 
 // Rules: R4.1-35, R4.1-49, R4.1-52.
-func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
+func TestProbe_RequestsHealthzOnlyWithoutReadyz(t *testing.T) {
 	for name, c := range map[string]struct {
 		readyz, healthz int
 		want            answer
@@ -193,7 +193,7 @@ func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
 }
 
 // Rules: R4.1-34.
-func TestAClusterIsStartedOnceTheExternalProbeThatItsRuleAsksForAgrees(t *testing.T) {
+func TestRouter_RequiredExternalProbe_StartsTheFailoverOnceItAgrees(t *testing.T) {
 	rule := notReady()
 	rule.RequireExternalProbe = true
 	signals := &sentSignals{}
@@ -201,7 +201,7 @@ func TestAClusterIsStartedOnceTheExternalProbeThatItsRuleAsksForAgrees(t *testin
 	router.RulesChanged([]rules.Rule{rule})
 	router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
 	router.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
-	require.Equal(t, []string{"fleet", "fleet"}, signals.take(), "nobody testifies")
+	require.Equal(t, []string{"fleet", "fleet"}, signals.take(), "without a probe result")
 
 	answers := map[string]answer{"a": healthy, "b": healthy}
 	w := told(answers)
@@ -226,11 +226,11 @@ func TestAClusterIsStartedOnceTheExternalProbeThatItsRuleAsksForAgrees(t *testin
 	require.Equal(t, []string{"start a@1"}, signals.take(), "but it is said again now and then, for it does not hold for ever")
 	answers["a"] = healthy
 	attempt(2)
-	require.Equal(t, []string{"signal a@1"}, signals.take(), "and a word that changed is told without any change of the cluster")
+	require.Equal(t, []string{"signal a@1"}, signals.take(), "a changed result is sent without a change of the cluster")
 }
 
 // Rules: R4.1-55.
-func TestProbe_NextLeader_KnowsWhatTheLastOneReached(t *testing.T) {
+func TestProbe_NextLeader_RecallsTheResults(t *testing.T) {
 	first := told(map[string]answer{"a": healthy, "b": healthy, "c": noAnswer})
 	first.Recall(nil)
 	for range 2 {
@@ -249,7 +249,7 @@ func TestProbe_NextLeader_KnowsWhatTheLastOneReached(t *testing.T) {
 		"it answers still":                  {a: healthy, attempts: 1, want: rules.ExternalProbeUp},
 		"it does not: not known yet":        {a: noAnswer, attempts: 2, want: rules.ExternalProbeAbsent},
 		"it died, by the failure threshold": {a: noAnswer, attempts: 3, want: rules.ExternalProbeDown},
-		"nothing can be told":               {a: unclear, attempts: 5, want: rules.ExternalProbeAbsent},
+		"unclear answers":                   {a: unclear, attempts: 5, want: rules.ExternalProbeAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := told(map[string]answer{"a": tc.a, "b": healthy})
@@ -291,10 +291,10 @@ func TestProbe_SecondTerm_WaitsForAProbeThatAgrees(t *testing.T) {
 }
 
 // The first fact that a new leader sends has the probe's word in it: one without would take back
-// what the last leader said. What is known is kept in the pacer.
+// the last leader's. The results are kept in the pacer.
 //
 // Rules: R4.1-55.
-func TestWatch_NewLeader_TellsNothingBeforeTheFirstProbe(t *testing.T) {
+func TestWatcher_NewLeader_SendsNothingBeforeTheFirstProbe(t *testing.T) {
 	for name, late := range map[string]bool{"what was known is read at once": false, "at the second attempt": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newLeader(t, late) })
@@ -347,7 +347,7 @@ func (l *line) probe() (words []rules.ExternalProbe, kept []rules.Probed) {
 }
 
 // Rules: R4.1-37, R4.1-48.
-func TestDesk_ContradictionIsToldAgainEachMinute(t *testing.T) {
+func TestRouter_Contradiction_IsSentAgainEachMinute(t *testing.T) {
 	signals := &sentSignals{}
 	router := NewRouter(signals)
 	router.RulesChanged([]rules.Rule{notReady()})

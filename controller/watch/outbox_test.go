@@ -143,7 +143,7 @@ func TestOutbox_ClusterFacts_StartTheFailoverAndStayInOrder(t *testing.T) {
 	})
 }
 
-func TestChangesOfBindingsAreCoalescedToTheNewest(t *testing.T) {
+func TestOutbox_BindingChanges_AreCoalesced(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		l.running["cluster-failover/a"] = true
 		o.Changed("a", fact("1"))
@@ -158,7 +158,7 @@ func TestChangesOfBindingsAreCoalescedToTheNewest(t *testing.T) {
 	})
 }
 
-func TestABigChangeIsSplitIntoSignalsOfBoundedSize(t *testing.T) {
+func TestOutbox_ManyBindings_AreSplitIntoSignals(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		l.running["cluster-failover/a"] = true
 		for n := range bindingsPerSignal + 1 {
@@ -179,7 +179,7 @@ func TestABigChangeIsSplitIntoSignalsOfBoundedSize(t *testing.T) {
 	})
 }
 
-func TestAnOutageIsWaitedOutAndTheNewestIsTold(t *testing.T) {
+func TestOutbox_Outage_SendsTheNewestAfterwards(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		l.running["m"] = true
 		l.setFail(errors.New("away"))
@@ -197,7 +197,7 @@ func TestAnOutageIsWaitedOutAndTheNewestIsTold(t *testing.T) {
 	})
 }
 
-func TestWhoeverDoesNotRunIsReported(t *testing.T) {
+func TestOutbox_WorkflowThatDoesNotRun_IsReported(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		o.Owner("m", fact("1"))
 		o.Changed("a", fact("1"))
@@ -209,7 +209,7 @@ func TestWhoeverDoesNotRunIsReported(t *testing.T) {
 	})
 }
 
-func TestAnAdoptionStartsTheFailover(t *testing.T) {
+func TestOutbox_Adopt_StartsTheFailover(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		o.Adopt("a", fact("1"))
 		o.Adopt("a", fact("2"))
@@ -218,7 +218,7 @@ func TestAnAdoptionStartsTheFailover(t *testing.T) {
 	})
 }
 
-func TestWhatIsToldLeavesNothingBehind(t *testing.T) {
+func TestOutbox_Delivered_RemovesTheDestination(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		l.running["m"] = true
 		o.Owner("m", fact("1"))
@@ -231,7 +231,7 @@ func TestWhatIsToldLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestSightsOfOneClusterAreBoundedDuringAnOutage(t *testing.T) {
+func TestFactQueue_Most_DropsTheOldest(t *testing.T) {
 	m := factQueue{most: factsPerDestination}
 	for n := range factsPerDestination + 5 {
 		m.add(item{cluster: rules.ClusterFact{ResourceVersion: fmt.Sprint(n)}})
@@ -242,7 +242,7 @@ func TestSightsOfOneClusterAreBoundedDuringAnOutage(t *testing.T) {
 
 // A controller that has lost its lease with something undelivered, and leads again, begins with
 // an empty outbox: it neither stumbles over what it had, nor sends what is old by now.
-func TestAnOutboxThatIsOpenedAgainForgetsWhatItHad(t *testing.T) {
+func TestOutbox_OpenedAgain_IsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{begun: time.Now(), running: map[string]bool{}, fail: errors.New("down")}
 		o := &Outbox{Sender: l, Counter: uncounted{}, Log: slog.New(slog.DiscardHandler), Coalesce: time.Second}
@@ -258,7 +258,7 @@ func TestAnOutboxThatIsOpenedAgainForgetsWhatItHad(t *testing.T) {
 			stop()
 		}
 		sent := l.lines()
-		require.Len(t, sent, 1, "only what was told since")
+		require.Len(t, sent, 1, "only the signals since")
 		require.Contains(t, sent[0], "cluster-failover/m1 cluster-observed 2")
 	})
 }
@@ -316,7 +316,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 		{name: "its rule is gone", now: standing{cluster: failing}, adopt: false},
 		{name: "it is gone", now: standing{rules: ruled}, adopt: false},
 		{name: "something of Lifeboat's is left on it", now: standing{cluster: tainted, rules: ruled}, adopt: false, want: "start cluster-failover/a cluster-observed 1"},
-		{name: "nobody can tell", now: standing{away: true}, adopt: false, want: "start cluster-failover/a cluster-observed 1"},
+		{name: "Karmada does not answer", now: standing{away: true}, adopt: false, want: "start cluster-failover/a cluster-observed 1"},
 		{name: "a hold stands", now: standing{cluster: well, rules: ruled, held: heldFor("a")}, adopt: true, want: "start cluster-failover/a adopt a1"},
 		{name: "a hold stands, the cluster is gone", now: standing{held: heldFor("a")}, adopt: true, want: "start cluster-failover/a adopt a1"},
 		{name: "the hold has gone", now: standing{cluster: well, rules: ruled, held: binding("8", []string{"b"})}, adopt: true},
@@ -346,7 +346,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 	}
 }
 
-func TestWhoeverRunsIsToldWithoutALook(t *testing.T) {
+func TestOutbox_RunningFailover_IsSignalledWithoutAStartCheck(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
 		o.startCheck = &startCheck{now: &standing{cluster: cluster("a", "3", corev1.ConditionTrue)}, router: NewRouter(o), read: asIs}
 		l.running["cluster-failover/a"] = true
@@ -389,7 +389,7 @@ func (c *crowd) binding(n, version int) *karmada.Binding {
 
 func owner(n int) string { return fmt.Sprintf("binding-migration/app-%05d", n) }
 
-// begin is what a watch tells first.
+// begin sends the first events of a watch.
 func (c *crowd) begin(h k8sadapter.Handlers) {
 	h.OnRules([]rules.Rule{notReady()})
 	for n := range c.clusters {
@@ -409,12 +409,12 @@ func (c *crowd) change(h k8sadapter.Handlers) {
 	h.OnBinding(old, c.bindings[n])
 }
 
-// ear is Temporal: it keeps what each workflow was told last of each binding.
-type ear struct {
+// fakeTemporal records the last fact of each binding that each workflow got.
+type fakeTemporal struct {
 	mu    sync.Mutex
 	takes time.Duration // one signal
 	away  bool
-	heard map[string]string // by workflow and binding: its version
+	sent  map[string]string // by workflow and binding: its version
 	// signals is how many came to each workflow under each name.
 	signals map[string]int
 	largest int
@@ -422,7 +422,7 @@ type ear struct {
 	most int
 }
 
-func (e *ear) hear(id, signal string, arg any) error {
+func (e *fakeTemporal) take(id, signal string, arg any) error {
 	if e.takes > 0 {
 		timer := time.NewTimer(e.takes)
 		<-timer.C
@@ -440,32 +440,40 @@ func (e *ear) hear(id, signal string, arg any) error {
 	case workflows.BindingsChanged:
 		e.largest = max(e.largest, len(m.Bindings))
 		for _, b := range m.Bindings {
-			e.heard[id+" "+b.Key.Name] = b.ResourceVersion
+			e.sent[id+" "+b.Key.Name] = b.ResourceVersion
 		}
 	case proof.BindingFact:
-		e.heard[id+" "+m.Key.Name] = m.ResourceVersion
+		e.sent[id+" "+m.Key.Name] = m.ResourceVersion
 	}
 	return nil
 }
 
-func (e *ear) setAway(away bool) { e.mu.Lock(); defer e.mu.Unlock(); e.away = away }
+func (e *fakeTemporal) setAway(away bool) { e.mu.Lock(); defer e.mu.Unlock(); e.away = away }
 
-// told is the version that a workflow was told last of a binding.
-func (e *ear) told(whom string) string { e.mu.Lock(); defer e.mu.Unlock(); return e.heard[whom] }
+// last is the version of a binding that a workflow got last.
+func (e *fakeTemporal) last(workflow string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sent[workflow]
+}
 
 // continueAsNew begins a new run.
-func (e *ear) continueAsNew(to string) { e.mu.Lock(); defer e.mu.Unlock(); delete(e.signals, to) }
-
-func (e *ear) Signal(_ context.Context, id, signal string, arg any) error {
-	return e.hear(id, signal, arg)
+func (e *fakeTemporal) continueAsNew(to string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.signals, to)
 }
 
-func (e *ear) SignalWithStart(_ context.Context, start Start, signal string, arg any) error {
-	return e.hear(start.WorkflowID, signal, arg)
+func (e *fakeTemporal) Signal(_ context.Context, id, signal string, arg any) error {
+	return e.take(id, signal, arg)
 }
 
-// Running implements Owners: everybody runs.
-func (e *ear) Running(context.Context, string) (bool, error) { return true, nil }
+func (e *fakeTemporal) SignalWithStart(_ context.Context, start Start, signal string, arg any) error {
+	return e.take(start.WorkflowID, signal, arg)
+}
+
+// Running implements Owners: every workflow runs.
+func (e *fakeTemporal) Running(context.Context, string) (bool, error) { return true, nil }
 
 // waiting is how many items wait in the outbox, and in how many destinations.
 func waiting(o *Outbox) (items, destinations int) {
@@ -477,31 +485,30 @@ func waiting(o *Outbox) (items, destinations int) {
 	return items, len(o.destinations)
 }
 
-// untold are bindings whose newest state somebody who should know it was not told.
-func (c *crowd) untold(e *ear) []string {
+// unsent are bindings whose newest state a workflow did not get.
+func (c *crowd) unsent(e *fakeTemporal) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var out []string
 	for n, b := range c.bindings {
 		id := workflows.ClusterFailoverID("", crowdCluster(n%c.clusters))
-		if got := e.heard[id+" "+b.Key.Name]; got != b.ResourceVersion {
+		if got := e.sent[id+" "+b.Key.Name]; got != b.ResourceVersion {
 			out = append(out, fmt.Sprintf("%s of %s: %s, not %s", id, b.Key.Name, got, b.ResourceVersion))
 		}
 		if n%4 != 0 {
 			continue
 		}
-		if got := e.heard[owner(n)+" "+b.Key.Name]; got != b.ResourceVersion {
+		if got := e.sent[owner(n)+" "+b.Key.Name]; got != b.ResourceVersion {
 			out = append(out, fmt.Sprintf("%s: %s, not %s", owner(n), got, b.ResourceVersion))
 		}
 	}
 	return out
 }
 
-// Ten thousand events about bindings a second for some seconds, a third of which Temporal is
-// away: whoever should know is told the newest state of each, nobody is told more than once
-// a coalescing interval but for what one signal cannot hold, what waits is bounded by what there
-// is to tell, and no goroutine is left (the bubble would not end).
-func TestTenThousandBindingEventsASecondAreToldInBoundedMail(t *testing.T) {
+// For a third of the time Temporal is away. Every workflow gets the newest state of each binding, at most one signal
+// per coalescing interval (more only when one signal cannot hold all), and no goroutine is left: the bubble would
+// not end.
+func TestOutbox_TenThousandBindingEventsASecond_StaysBounded(t *testing.T) {
 	const (
 		perSecond = 10_000
 		tick      = 10 * time.Millisecond
@@ -510,7 +517,7 @@ func TestTenThousandBindingEventsASecondAreToldInBoundedMail(t *testing.T) {
 	)
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(50, 4000)
-		e := &ear{takes: 5 * time.Millisecond, heard: map[string]string{}, signals: map[string]int{}}
+		e := &fakeTemporal{takes: 5 * time.Millisecond, sent: map[string]string{}, signals: map[string]int{}}
 		k := &fakeKarmada{play: c.begin}
 		w := newWatcher(k, e, e)
 		o := w.Outbox
@@ -530,8 +537,8 @@ func TestTenThousandBindingEventsASecondAreToldInBoundedMail(t *testing.T) {
 		}
 		require.Equal(t, perSecond*int(storm/time.Second), c.events)
 		pass(2 * longestPause)
-		require.Empty(t, c.untold(e), "the newest of everything was told")
-		o.Fleet(nil) // whoever is told something clears away what is told
+		require.Empty(t, c.unsent(e), "the newest of every binding was sent")
+		o.Fleet(nil) // sending something removes empty destinations
 		pass(2 * coalesce)
 		items, destinations := waiting(o)
 		require.Zero(t, items)
@@ -549,7 +556,7 @@ func TestTenThousandBindingEventsASecondAreToldInBoundedMail(t *testing.T) {
 		for _, n := range e.signals {
 			total += n
 		}
-		require.Less(t, total, c.events/4, "most of it was told with something else")
+		require.Less(t, total, c.events/4, "most events share a signal")
 		t.Logf("%d events, %d signals, at most %d items in %d destinations, %d goroutines", c.events, total, mostItems, mostBoxes, goroutines)
 	})
 }
@@ -562,13 +569,12 @@ type counts struct {
 
 func (c *counts) Signal(_, result string) { c.mu.Lock(); defer c.mu.Unlock(); c.by[result]++ }
 
-// A run that has had as many signals as Temporal allows, because no worker has let it continue
-// as new, is tried ever more rarely and counted apart, while everybody else is told as ever;
-// the next run is told the newest of each, once.
-func TestARunThatTakesNoMoreSignalsIsBackedOffAndThenToldTheNewest(t *testing.T) {
+// A run that has had as many signals as Temporal allows is tried ever more rarely and counted apart, while the others
+// get their signals; the next run gets the newest of each binding, once.
+func TestOutbox_RunThatTakesNoMoreSignals_IsBackedOff(t *testing.T) {
 	const most = 100
 	synctest.Test(t, func(t *testing.T) {
-		e := &ear{heard: map[string]string{}, signals: map[string]int{}, most: most}
+		e := &fakeTemporal{sent: map[string]string{}, signals: map[string]int{}, most: most}
 		c := &counts{by: map[string]int{}}
 		var log strings.Builder
 		o := &Outbox{Sender: e, Counter: c, Log: slog.New(slog.NewTextHandler(&log, nil)), Coalesce: time.Second}
@@ -585,7 +591,7 @@ func TestARunThatTakesNoMoreSignalsIsBackedOffAndThenToldTheNewest(t *testing.T)
 		storm(10 * time.Minute)
 		o.Changed("other", fact("1"))
 		pass(time.Second)
-		require.Equal(t, "1", e.told("cluster-failover/other cart"), "nobody waits for somebody else")
+		require.Equal(t, "1", e.last("cluster-failover/other cart"), "destinations do not wait for each other")
 		require.Equal(t, most, c.by[telemetry.ResultSent]-1)
 		refused := c.by[telemetry.ResultFull]
 		require.Positive(t, refused)
@@ -597,14 +603,13 @@ func TestARunThatTakesNoMoreSignalsIsBackedOffAndThenToldTheNewest(t *testing.T)
 
 		e.continueAsNew("cluster-failover/full " + workflows.SignalBindingsChanged)
 		pass(2 * longestPause)
-		require.Equal(t, fmt.Sprint(version), e.told("cluster-failover/full cart"))
+		require.Equal(t, fmt.Sprint(version), e.last("cluster-failover/full cart"))
 		require.Equal(t, most+2, c.by[telemetry.ResultSent], "one signal was enough")
 		require.Contains(t, log.String(), "delivered after failures")
 	})
 }
 
-// A line whose places are looked up is the line that would be looked through.
-func TestALineKeepsItsOrderWhateverComesAndGoes(t *testing.T) {
+func TestFactQueue_KeepsItsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := factQueue{newest: true, batch: 3}
 		var want []item
@@ -658,7 +663,7 @@ func BenchmarkBindingEvents(b *testing.B) {
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			c := newCrowd(row.clusters, row.bindings)
-			e := &ear{away: row.away, heard: map[string]string{}, signals: map[string]int{}}
+			e := &fakeTemporal{away: row.away, sent: map[string]string{}, signals: map[string]int{}}
 			o := &Outbox{Sender: e, Counter: uncounted{}, Log: slog.New(slog.DiscardHandler), Coalesce: time.Second}
 			router := NewRouter(o)
 			o.Open(router)

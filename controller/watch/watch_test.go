@@ -51,7 +51,7 @@ func (k *fakeKarmada) HasSynced() bool {
 	return k.synced
 }
 
-// owners ask the line who runs.
+// owners are the running workflows of a line.
 type owners struct{ l *line }
 
 func (o owners) Running(_ context.Context, id string) (bool, error) {
@@ -144,7 +144,7 @@ func TestReports_MemberAnswers_OnceItLastsLongerThanADeathTakesToShow(t *testing
 	attempt(3, answers)
 	require.Empty(t, recorded, "a member that has just died may still count as up")
 	attempt(10, answers)
-	require.Len(t, recorded, 1, "told once")
+	require.Len(t, recorded, 1, "reported once")
 	require.Equal(t, "MemberAnswers", recorded[0].Reason)
 	require.Equal(t, "a", recorded[0].Cluster)
 	require.True(t, recorded[0].Warning)
@@ -156,7 +156,7 @@ func TestReports_MemberAnswers_OnceItLastsLongerThanADeathTakesToShow(t *testing
 }
 
 // Rules: R4.15-2.
-func TestReportsWriteNothingInObserve(t *testing.T) {
+func TestReports_Observe_WritesNothing(t *testing.T) {
 	var log strings.Builder
 	r := &Reports{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	r.MalformedCluster(&karmada.Cluster{Name: "a", Malformed: "no conditions"})
@@ -164,10 +164,10 @@ func TestReportsWriteNothingInObserve(t *testing.T) {
 	r.Rules(t.Context(), refused)
 	r.Rules(t.Context(), refused)
 	require.Contains(t, log.String(), "no conditions")
-	require.Equal(t, 1, strings.Count(log.String(), "no taints"), "told once")
+	require.Equal(t, 1, strings.Count(log.String(), "no taints"), "reported once")
 }
 
-func TestReportsReachKarmadaInEnforce(t *testing.T) {
+func TestReports_Enforce_WritesToKarmada(t *testing.T) {
 	var log strings.Builder
 	var recorded events
 	status := &statuses{}
@@ -189,7 +189,7 @@ func TestReportsReachKarmadaInEnforce(t *testing.T) {
 	require.Contains(t, log.String(), "could not write")
 }
 
-func TestAStartNamesTypeClusterAndSearchAttributes(t *testing.T) {
+func TestSignalWithStart_SetsTypeClusterAndSearchAttributes(t *testing.T) {
 	c := mocks.NewClient(t)
 	var started client.StartWorkflowOptions
 	c.On("SignalWithStartWorkflow", mock.Anything, "eu/cluster-failover/a", "s", "arg", mock.Anything, "ClusterFailover", mock.Anything).
@@ -206,7 +206,7 @@ func TestAStartNamesTypeClusterAndSearchAttributes(t *testing.T) {
 	require.Contains(t, started.StaticSummary, "cluster a")
 }
 
-func TestASignalToNobodyIsToldApartFromAnOutage(t *testing.T) {
+func TestSignal_WorkflowDoesNotRun_IsNoOutage(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("SignalWorkflow", mock.Anything, "none", "", "s", nil).Return(serviceerror.NewNotFound("none"))
 	c.On("SignalWorkflow", mock.Anything, "id", "", "s", nil).Return(serviceerror.NewUnavailable("away"))
@@ -217,8 +217,8 @@ func TestASignalToNobodyIsToldApartFromAnOutage(t *testing.T) {
 }
 
 // Temporal takes only so many signals for one run; the controller's own words for that are the
-// server's of v1.32.1, as TestSignalsBeyondTheCap hears it from a real one.
-func TestASignalBeyondTheCapIsToldApartFromAnOutage(t *testing.T) {
+// server's of v1.32.1, as TestSignalsBeyondTheCap gets it from a real one.
+func TestSignal_BeyondTheLimit_IsErrFull(t *testing.T) {
 	c := mocks.NewClient(t)
 	full := serviceerror.NewInvalidArgument("exceeded workflow execution limit for signal events")
 	c.On("SignalWorkflow", mock.Anything, "id", "", "s", nil).Return(full)
@@ -232,7 +232,7 @@ func TestASignalBeyondTheCapIsToldApartFromAnOutage(t *testing.T) {
 
 // No time of the controller's enters a decision: nothing that it sends has a place for one.
 // What continued runs hand on has times of Temporal's, and stays empty when it starts one.
-func TestNothingThatTheControllerSendsCarriesATime(t *testing.T) {
+func TestSignals_CarryNoTime(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var timeless func(x reflect.Type, path string)
 	timeless = func(x reflect.Type, path string) {

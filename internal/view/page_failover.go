@@ -218,7 +218,7 @@ func (v Failover) ends() string {
 		}
 		return line
 	case phase.FailoverCordoned:
-		return "when no rule asks for these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
+		return "when no rule requires these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
 	case phase.FailoverSuspected, phase.FailoverRecovering, phase.FailoverSettling, phase.FailoverStopped,
 		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 	}

@@ -262,7 +262,7 @@ func (w WindowLine) state() string {
 		state = "neither add nor remove"
 	}
 	if w.State == rules.Undecided || w.State == rules.Lapsed {
-		state += " (cannot tell now)"
+		state += " (unknown now)"
 	}
 	return state
 }
