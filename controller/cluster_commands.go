@@ -51,7 +51,7 @@ It is refused in observe.`,
 		}
 		return a.giveCluster(cmd, o.verb(g), g, args[0])
 	}
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only workloads whose labels match, as in kubectl -l; it is an error when none does")
 	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
 	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+karmada.DrainTaintKey+":NoExecute")
@@ -193,7 +193,7 @@ It is refused in observe, and where another actor has put that taint already.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.giveCluster(cmd, taintOrder(taint, away), g, args[0])
 	}
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	return cmd
 }
 

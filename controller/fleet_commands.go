@@ -114,7 +114,7 @@ it. In observe a failover reports what it finds, and changes nothing.`,
 		}
 		return a.runAdopt(cmd, g, strings.Join(args, ""))
 	}
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	return cmd
 }
 

@@ -117,9 +117,12 @@ const (
 	completeMost = 200
 )
 
-// completeClusters offers the clusters of the live fleet, and other words.
-func (a *app) completeClusters(words ...string) cobra.CompletionFunc {
-	return a.completeNames(func(ctx context.Context, _ *cobra.Command, in activities.Reader, typed string) ([]string, error) {
+// completion offers names of the live fleet on the command line.
+type completion struct{ *app }
+
+// clusters offers the clusters of the live fleet, and other words.
+func (c completion) clusters(words ...string) cobra.CompletionFunc {
+	return c.names(func(ctx context.Context, _ *cobra.Command, in activities.Reader, typed string) ([]string, error) {
 		fleet, err := in.Clusters(ctx)
 		names := slices.Clone(words)
 		for _, cluster := range fleet {
@@ -130,11 +133,11 @@ func (a *app) completeClusters(words ...string) cobra.CompletionFunc {
 	})
 }
 
-// completeObjects offers the objects of an order.
-func (a *app) completeObjects(verb order) cobra.CompletionFunc {
-	clusters, bindings := a.completeClusters(), a.completeBindings()
+// objects offers the objects of an order.
+func (c completion) objects(verb order) cobra.CompletionFunc {
+	clusters, bindings := c.clusters(), c.bindings()
 	if verb.takes(orders.Fleet) {
-		clusters = a.completeClusters(orders.Fleet)
+		clusters = c.clusters(orders.Fleet)
 	}
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if verb.takes("<binding>") && (!verb.takes("<cluster>") || strings.Contains(typed, "/")) {
@@ -144,9 +147,9 @@ func (a *app) completeObjects(verb order) cobra.CompletionFunc {
 	}
 }
 
-// completeBindings offers the bindings of the live fleet, or with -n the workloads of that namespace.
-func (a *app) completeBindings() cobra.CompletionFunc {
-	return a.completeNames(func(ctx context.Context, cmd *cobra.Command, in activities.Reader, typed string) ([]string, error) {
+// bindings offers the bindings of the live fleet, or with -n the workloads of that namespace.
+func (c completion) bindings() cobra.CompletionFunc {
+	return c.names(func(ctx context.Context, cmd *cobra.Command, in activities.Reader, typed string) ([]string, error) {
 		namespace := ""
 		if flag := cmd.Flags().Lookup("namespace"); flag != nil {
 			namespace = flag.Value.String()
@@ -155,14 +158,14 @@ func (a *app) completeBindings() cobra.CompletionFunc {
 	})
 }
 
-// completeNames offers names for a first argument. On an error it offers nothing: a message would disturb the command
+// names offers names for a first argument. On an error it offers nothing: a message would disturb the command
 // line.
-func (a *app) completeNames(offer func(context.Context, *cobra.Command, activities.Reader, string) ([]string, error)) cobra.CompletionFunc {
+func (c completion) names(offer func(context.Context, *cobra.Command, activities.Reader, string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		s, err := a.look(cmd)
+		s, err := c.look(cmd)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

@@ -156,7 +156,7 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 			return w.aim(ctx, s, verb.held)
 		})
 	}
-	cmd.ValidArgsFunction = a.completeObjects(verb)
+	cmd.ValidArgsFunction = completion{a}.objects(verb)
 	return cmd
 }
 

@@ -55,7 +55,7 @@ first, counted from the highest priority on; then the one that takes longest.`,
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVar(&o.all, "all", false, "plan for every cluster, the one that would hurt most first")
 	cmd.Flags().IntVar(&o.rows, "rows", 20, "how many bindings of each verdict a table shows; 0 shows all")
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	return cmd
 }
 
@@ -144,8 +144,8 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
 	cmd.Flags().StringVar(&o.cluster, "cluster", "", "look at this cluster alone; a binding may be driven off several")
 	auditFlag(cmd, &o.trail)
-	_ = cmd.RegisterFlagCompletionFunc("cluster", a.completeClusters())
-	cmd.ValidArgsFunction = a.completeBindings()
+	_ = cmd.RegisterFlagCompletionFunc("cluster", completion{a}.clusters())
+	cmd.ValidArgsFunction = completion{a}.bindings()
 	return cmd
 }
 

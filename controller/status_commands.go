@@ -38,7 +38,7 @@ one failover, with what moves, what is queued, what is blocked and why, and what
 	}
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show again every two seconds; on a terminal with keys to scroll and to choose a failover")
-	cmd.ValidArgsFunction = a.completeClusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	return cmd
 }
 
@@ -153,7 +153,7 @@ For the fleet: what the trail has of its pace, the oldest first.`,
 	formFlag(cmd, &o.form)
 	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
 	auditFlag(cmd, &o.trail)
-	cmd.ValidArgsFunction = a.completeClusters(orders.Fleet)
+	cmd.ValidArgsFunction = completion{a}.clusters(orders.Fleet)
 	return cmd
 }
 

@@ -310,6 +310,18 @@ func TestStatus_TaintThatWasPutBack_NamesTheOrderThatEndsTheFailover(t *testing.
 	require.NotContains(t, show(), "was taken away", "the pause says it")
 }
 
+// reporting is a closed run with a report.
+func reporting(t *testing.T, report workflows.FailoverReport) *mocks.WorkflowRun {
+	t.Helper()
+	run := mocks.NewWorkflowRun(t)
+	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+		if into, ok := args.Get(1).(*workflows.FailoverReport); ok {
+			*into = report
+		}
+	})
+	return run
+}
+
 func closedRun(id, run string, ago time.Duration, how enumspb.WorkflowExecutionStatus) *workflowpb.WorkflowExecutionInfo {
 	return &workflowpb.WorkflowExecutionInfo{
 		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: run}, Status: how,
@@ -346,13 +358,7 @@ func TestHistory_ReadsTheReportsOfClosedWorkflows(t *testing.T) {
 	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{
 		Executions: []*workflowpb.WorkflowExecutionInfo{closedRun("eu/cluster-failover/member1", "new", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)},
 	}, nil)
-	run := mocks.NewWorkflowRun(t)
-	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
-		if into, ok := args.Get(1).(*workflows.FailoverReport); ok {
-			*into = reported()
-		}
-	})
-	c.On("GetWorkflow", mock.Anything, "eu/cluster-failover/member1", "new").Return(run)
+	c.On("GetWorkflow", mock.Anything, "eu/cluster-failover/member1", "new").Return(reporting(t, reported()))
 	failovers, err := Source{Client: c, Instance: "eu"}.History(t.Context(), HistoryRequest{})
 	require.NoError(t, err)
 	require.Len(t, failovers, 2)
@@ -658,13 +664,7 @@ func TestStatus_ShowsCopiesOfUnknownStateOfAnEarlierCluster(t *testing.T) {
 	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{
 		closedRun("cluster-failover/member1", "old", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
 	}}, nil).Once()
-	run := mocks.NewWorkflowRun(t)
-	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
-		if into, ok := args.Get(1).(*workflows.FailoverReport); ok {
-			*into = owing("old", phase.FailoverGone, "cart", "till")
-		}
-	})
-	c.On("GetWorkflow", mock.Anything, "cluster-failover/member1", "old").Return(run)
+	c.On("GetWorkflow", mock.Anything, "cluster-failover/member1", "old").Return(reporting(t, owing("old", phase.FailoverGone, "cart", "till")))
 	f := Failover{Cluster: "member1", FailoverStatus: evacuating()}
 	f = Source{Client: c}.WithUnknown(t.Context(), f)
 	require.Len(t, f.UnknownCopies, 2)
