@@ -51,7 +51,7 @@ It is refused in observe.`,
 		}
 		return a.giveCluster(cmd, o.verb(g), g, args[0])
 	}
-	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	cmd.Flags().StringVar(&o.order.Selector, "selector", "", "only workloads whose labels match, as in kubectl -l; it is an error when none does")
 	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
 	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+karmada.DrainTaintKey+":NoExecute")
@@ -84,17 +84,15 @@ func (o *drainOptions) verb(g *ordering) order {
 	if o.end {
 		return order{
 			confirm: "end the drain of %s", unchanged: "taints of rules, and what has moved",
-			send: func(d orders.Sender, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
-				return d.Give(ctx, to, workflows.UpdateUndrain, by.Order)
-			},
+			send: update(workflows.UpdateUndrain, func(by workflows.ScopedOrder) any { return by.Order }),
 		}
 	}
 	verb := order{
 		confirm: "move everything off %s", unchanged: "the cluster's own rules; pauses and the pace hold all the same",
-		send: func(d orders.Sender, ctx context.Context, to orders.Target, by workflows.ScopedOrder) (string, error) {
+		send: startAndUpdate(workflows.UpdateDrain, func(by workflows.ScopedOrder) any {
 			o.order.Order = by.Order
-			return d.Begin(ctx, to, workflows.UpdateDrain, o.order)
-		},
+			return o.order
+		}),
 	}
 	if o.wait {
 		verb.after = func(cmd *cobra.Command, s *session, out *orderAnswer) error {
@@ -104,14 +102,13 @@ func (o *drainOptions) verb(g *ordering) order {
 	return verb
 }
 
-// awaitDrain waits for the drain's end, telling how far it is.
+// awaitDrain waits until nothing is left to move, and prints the progress.
 func awaitDrain(cmd *cobra.Command, source status.Source, o *drainOptions, forPeople bool, out *orderAnswer) error {
-	ctx, timeout := cmd.Context(), o.timeout
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
+	ctx, cancel := cmd.Context(), func() {}
+	if o.timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 	}
+	defer cancel()
 	look := func(ctx context.Context) (orders.Drained, error) {
 		f, err := source.Failover(ctx, out.Cluster)
 		if err != nil {
@@ -130,7 +127,7 @@ func awaitDrain(cmd *cobra.Command, source status.Source, o *drainOptions, forPe
 		}
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("not drained within %s; the drain goes on, see lifeboat status %s", timeout, out.Cluster)
+		return fmt.Errorf("not drained within %s; the drain goes on, see lifeboat status %s", o.timeout, out.Cluster)
 	}
 	return err
 }
@@ -143,11 +140,11 @@ func progressLine(p orders.Drained) string {
 		return "no answer yet"
 	}
 	line := fmt.Sprintf("%d left", p.Left)
-	var why []string
-	for _, reason := range slices.Sorted(maps.Keys(p.Blocked)) {
-		why = append(why, fmt.Sprintf("%d blocked: %s", p.Blocked[reason], reason))
-	}
-	if len(why) > 0 {
+	if len(p.Blocked) > 0 {
+		var why []string
+		for _, reason := range slices.Sorted(maps.Keys(p.Blocked)) {
+			why = append(why, fmt.Sprintf("%d blocked: %s", p.Blocked[reason], reason))
+		}
 		line += " (" + strings.Join(why, ", ") + ")"
 	}
 	return line
@@ -196,28 +193,25 @@ It is refused in observe, and where another actor has put that taint already.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.giveCluster(cmd, taintOrder(taint, away), g, args[0])
 	}
-	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	return cmd
 }
 
 // taintOrder puts a taint, or takes it away; none is all of them.
 func taintOrder(taint string, away bool) order {
-	verb := order{
+	argument := func(o workflows.ScopedOrder) any { return workflows.TaintOrder{Order: o.Order, Taint: taint} }
+	if away {
+		return order{
+			confirm:   "take what was ordered with lifeboat taint off %s",
+			unchanged: "taints of rules, of drains and of others; what has moved stays where it is",
+			send:      update(workflows.UpdateUntaint, argument),
+		}
+	}
+	return order{
 		confirm:   "taint %s: what does not tolerate it moves away",
 		unchanged: "every other taint, and the cluster's own rules; what tolerates the taint stays",
+		send:      startAndUpdate(workflows.UpdateTaint, argument),
 	}
-	if away {
-		verb.confirm = "take what was ordered with lifeboat taint off %s"
-		verb.unchanged = "taints of rules, of drains and of others; what has moved stays where it is"
-	}
-	verb.send = func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-		ask := workflows.TaintOrder{Order: o.Order, Taint: taint}
-		if away {
-			return d.Give(ctx, to, workflows.UpdateUntaint, ask)
-		}
-		return d.Begin(ctx, to, workflows.UpdateTaint, ask)
-	}
-	return verb
 }
 
 // giveCluster gives an order to the failover of a cluster, which need not run yet.

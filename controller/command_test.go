@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,15 +23,18 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 )
 
-// run executes a command line and returns what it printed and ended with.
-func run(t *testing.T, args ...string) (out string, code int) {
+// execute runs a command line of an app and returns what it printed, with the error, and its exit code.
+func execute(t *testing.T, a *app, args ...string) (out string, code int) {
 	t.Helper()
 	var written strings.Builder
-	cmd := command()
+	cmd := a.command("lifeboat")
 	cmd.SetOut(&written)
 	cmd.SetErr(&written)
 	cmd.SetIn(strings.NewReader(""))
@@ -42,7 +46,31 @@ func run(t *testing.T, args ...string) (out string, code int) {
 	return written.String(), exitCode(err)
 }
 
-func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
+// run runs a command line of the program as it is.
+func run(t *testing.T, args ...string) (out string, code int) {
+	t.Helper()
+	return execute(t, newApp(), args...)
+}
+
+// fakeApp has a fake Temporal and a fake Karmada; a nil Temporal is away, and so is a nil Karmada.
+func fakeApp(temporal client.Client, in activities.Reader) *app {
+	a := newApp()
+	a.dial = func(context.Context, process.TemporalOptions) (*process.Temporal, error) {
+		if temporal == nil {
+			return nil, errors.New("no route")
+		}
+		return &process.Temporal{Client: temporal, Options: client.Options{Namespace: "lifeboat"}}, nil
+	}
+	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) {
+		if in == nil {
+			return nil, karmada.ErrUnreachable
+		}
+		return in, nil
+	}
+	return a
+}
+
+func TestWrongUsage_ExitsWithTwoAndNamesWhatIsWanted(t *testing.T) {
 	for line, want := range map[string]string{
 		"pause":                              "want <cluster>|<binding>|fleet",
 		"pause member1":                      "--reason",
@@ -95,7 +123,7 @@ func TestWrongUsageEndsWithTwoAndSaysWhatIsWanted(t *testing.T) {
 	}
 }
 
-// A script from before a verb was renamed goes on working; nobody learns that name again.
+// Scripts with a former verb still work; no help lists it.
 func TestFormerVerbsWork_NoHelpListsThem(t *testing.T) {
 	now := map[string]string{
 		"skip": "cancel", "undrain": "drain", "untaint": "taint",
@@ -111,7 +139,6 @@ func TestFormerVerbsWork_NoHelpListsThem(t *testing.T) {
 	}
 }
 
-// The surface is what somebody at night has to know.
 func TestThereAreFewVerbs_EachInAGroupOfTheHelp(t *testing.T) {
 	var names []string
 	for _, c := range newApp().command("lifeboat").Commands() {
@@ -141,7 +168,7 @@ func TestEachKindOfFailureHasItsExitCode(t *testing.T) {
 	require.Equal(t, process.ExitUsage, exitCode(subject.ErrMalformed))
 }
 
-func TestNothingIsCancelledWithoutAConfirmation(t *testing.T) {
+func TestCancelAndDrain_NeedAConfirmation(t *testing.T) {
 	out, code := run(t, "cancel", "member1", "--reason", "x")
 	require.Equal(t, process.ExitRefused, code)
 	require.Contains(t, out, "add --yes")
@@ -175,7 +202,7 @@ func TestTheLeaseIsNamedAfterTheInstance(t *testing.T) {
 }
 
 // Rules: R4.15-24.
-func TestThePreflightsExitCodeTellsPassedRefusedAndUnaskedApart(t *testing.T) {
+func TestPreflight_ExitCodes(t *testing.T) {
 	for result, want := range map[preflight.Result]int{
 		preflight.OK: process.ExitOK, preflight.Warning: process.ExitOK, preflight.Failed: process.ExitRefused, preflight.Unknown: process.ExitFailed,
 	} {
@@ -186,7 +213,7 @@ func TestThePreflightsExitCodeTellsPassedRefusedAndUnaskedApart(t *testing.T) {
 			var out bytes.Buffer
 			cmd.SetOut(&out)
 			checks := []preflight.Check{{Name: "A thing", Result: result, Found: "something", Do: "this\nand that"}}
-			err := tell(cmd, form, checks, checks)
+			err := printChecks(cmd, form, checks, checks)
 			require.Equal(t, want, exitCode(err), "%s", result)
 			require.Contains(t, out.String(), "A thing")
 			require.Contains(t, out.String(), "and that")
@@ -225,17 +252,15 @@ func complete(t *testing.T, a *app, args ...string) []string {
 }
 
 func TestNamesAreCompletedFromTheLiveFleet(t *testing.T) {
-	a := newApp()
-	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return fleet{}, nil }
+	a := fakeApp(nil, fleet{})
 	require.Equal(t, []string{"fleet", "member1", "member2"}, complete(t, a, "pause", ""))
 	require.Equal(t, []string{"member1", "member2"}, complete(t, a, "status", "mem"))
 	require.Empty(t, complete(t, a, "status", "member1", ""))
 	require.Equal(t, []string{"table", "json", "yaml"}, complete(t, a, "status", "-o", ""))
-	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return nil, karmada.ErrUnreachable }
-	require.Empty(t, complete(t, a, "status", ""), "trouble offers nothing")
+	require.Empty(t, complete(t, fakeApp(nil, nil), "status", ""), "without Karmada nothing is offered")
 }
 
-func TestAsAPluginOfKubectlItIsCalledSo(t *testing.T) {
+func TestKubectlPlugin_UsesKubectlsName(t *testing.T) {
 	for binary, want := range map[string]string{
 		"/usr/bin/kubectl-lifeboat": "kubectl lifeboat status", "kubectl-lifeboat.exe": "kubectl lifeboat status", "./lifeboat": "lifeboat status",
 	} {
@@ -248,30 +273,177 @@ func TestAsAPluginOfKubectlItIsCalledSo(t *testing.T) {
 func TestAPlanNeedsKarmadaAlone(t *testing.T) {
 	w := world.New(time.Now)
 	w.AddCluster("member1")
-	a := newApp()
-	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return w, nil }
-	a.dial = func(context.Context, process.TemporalOptions) (*process.Temporal, error) {
-		return nil, errors.New("no route")
-	}
+	a := fakeApp(nil, w)
 	for line, want := range map[string]string{
 		"plan member1":         "member1, if it failed now",
 		"plan --all":           "member1",
 		"plan member1 -o json": `"cluster": "member1"`,
 		"plan --all -o yaml":   "- at: ",
 	} {
-		var out strings.Builder
-		cmd := a.command("lifeboat")
-		cmd.SetOut(&out)
-		cmd.SetErr(io.Discard)
-		cmd.SetArgs(strings.Fields(line))
-		require.NoError(t, cmd.ExecuteContext(t.Context()), line)
-		require.Contains(t, out.String(), want, line)
-		require.Contains(t, out.String(), "no route", "what was not asked is said")
+		out, code := execute(t, a, strings.Fields(line)...)
+		require.Equal(t, process.ExitOK, code, "%s: %s", line, out)
+		require.Contains(t, out, want, line)
+		require.Contains(t, out, "no route", "the plan names what it could not read")
 	}
 	for _, line := range []string{"plan member9", "explain shop/none"} {
-		cmd := a.command("lifeboat")
-		cmd.SetArgs(strings.Fields(line))
-		err := cmd.ExecuteContext(t.Context())
-		require.Equal(t, process.ExitNotFound, exitCode(err), "%s: %v", line, err)
+		out, code := execute(t, a, strings.Fields(line)...)
+		require.Equal(t, process.ExitNotFound, code, "%s: %s", line, out)
 	}
+}
+
+// Two containers on one host's network may have the same host name and process id; with the same identity
+// both would hold the Lease.
+func TestIdentity_DiffersBetweenControllers(t *testing.T) {
+	one, other := identity(), identity()
+	require.NotEqual(t, one, other)
+	require.Contains(t, one, fmt.Sprintf("%s_%d_", config.Host(), os.Getpid()), "readable")
+}
+
+// What a role is not granted in deploy/rbac is not tried for it.
+func TestPreflightFull_TriesWhatTheRoleIsGranted(t *testing.T) {
+	c := config.Default()
+	require.Nil(t, tries(c, roleAll), "an operator may read more than either process")
+	const clusters, policies, karmadas = "clusters.cluster.karmada.io", "propagationpolicies.policy.karmada.io", "clustertaintpolicies.policy.karmada.io"
+	const bindings, works = "resourcebindings.work.karmada.io", "works.work.karmada.io"
+	worker, controller := tries(c, roleWorker), tries(c, roleController)
+	for _, resource := range []string{clusters, bindings, karmadas} {
+		require.True(t, worker("list", resource), resource)
+		require.Equal(t, resource == bindings, worker("watch", resource), resource)
+		require.True(t, controller("list", resource), resource)
+		require.True(t, controller("watch", resource), resource)
+	}
+	require.True(t, worker("list", works))
+	require.False(t, controller("list", works))
+	require.False(t, worker("list", policies), "it gets them, one by one")
+	require.False(t, controller("list", policies))
+}
+
+// underWorkers is a command line where workers publish a configuration, nil for none.
+func underWorkers(t *testing.T, inForce map[string]string, line string) string {
+	t.Helper()
+	w := world.New(time.Now)
+	w.AddCluster("member1")
+	w.AddCluster("member2")
+	w.AddBinding(karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, Replicas: 1, SchedulerName: karmada.DefaultSchedulerName,
+		Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"},
+		Clusters: []karmada.TargetCluster{{Name: "member1", Replicas: 1}}, Placement: &karmada.Placement{},
+	})
+	a := fakeApp(&office{t: t, pacer: &workflows.PacerStatus{PacerState: workflows.PacerState{InForce: inForce}}}, w)
+	a.karmada = func(c config.Config, _ *slog.Logger) (activities.Reader, error) {
+		require.Equal(t, inForce["rules.karmadaPolicies"] != "false", c.Rules.KarmadaPolicies)
+		return w, nil
+	}
+	out, code := execute(t, a, strings.Fields(line)...)
+	require.Equal(t, process.ExitOK, code, "%s: %s", line, out)
+	return out
+}
+
+// Seen: explain printed "observe mode" for a fleet in enforce to a caller without a configuration.
+//
+// Rules: R4.15-32.
+func TestPlanAndExplain_UseTheConfigurationOfTheWorkers(t *testing.T) {
+	published := map[string]string{"mode": "enforce", "rules.karmadaPolicies": "false"}
+	require.Contains(t, underWorkers(t, published, "explain shop/cart"), "enforce mode")
+	require.Contains(t, underWorkers(t, published, "plan member1 -o json"), `"mode": "enforce"`)
+	require.NotContains(t, underWorkers(t, published, "plan member1"), "the caller's is used")
+	require.Contains(t, underWorkers(t, published, "plan member1 -o json --set mode=observe"), `"mode": "observe"`, "the caller's settings win")
+	require.Contains(t, underWorkers(t, nil, "explain shop/cart"), "observe mode")
+	require.Contains(t, underWorkers(t, nil, "explain shop/cart"), "the workers' configuration, the caller's is used: no worker has published")
+}
+
+// Rules: R4.15-32.
+func TestPlan_ContradictingConfigurations_UseTheCallers(t *testing.T) {
+	out := underWorkers(t, map[string]string{"mode": "enforce", "health.minHealthy": "14m"}, "plan member1 --set health.gracefulTimeout=10m --set health.detection=1m")
+	require.Contains(t, out, "it does not go with the caller's")
+}
+
+// Seen: a drain of a mistyped name left a failover behind that ended as Gone.
+func TestUnknownCluster_IsNotFoundAndTheNearestNameIsOffered(t *testing.T) {
+	for _, line := range []string{
+		"drain member9 --yes --reason x", "undrain member9 --yes --reason x", "taint member9 a:NoExecute --yes --reason x",
+		"pause member9 --yes --reason x", "status member9", "history member9",
+	} {
+		o := &office{refuse: serviceerror.NewNotFound("no such workflow")}
+		out, code := o.tell(t, strings.Fields(line)...)
+		require.Equal(t, process.ExitNotFound, code, "%s: %s", line, out)
+		require.Contains(t, out, "no such cluster: member9; did you mean member1 or member2?", line)
+		require.Empty(t, o.started, "%s: no failover was begun", line)
+	}
+	out, _ := (&office{}).tell(t, "status", "elsewhere")
+	require.Contains(t, out, "no such cluster: elsewhere")
+	require.NotContains(t, out, "did you mean")
+}
+
+func TestClusterWithoutAFailover_IsNamed(t *testing.T) {
+	out, code := (&office{}).tell(t, "status", "member1")
+	require.Equal(t, process.ExitNotFound, code)
+	require.Contains(t, out, "no failover of cluster member1 runs or is kept")
+	require.Contains(t, out, "Karmada has the cluster")
+	out, code = (&office{}).tell(t, "history", "member1")
+	require.Equal(t, process.ExitOK, code, out)
+	require.Contains(t, out, "No failover is over")
+}
+
+// unreadFleet is a Karmada whose clusters the caller may not list.
+type unreadFleet struct{ held }
+
+func (unreadFleet) Cluster(context.Context, string) (karmada.Cluster, error) {
+	return karmada.Cluster{}, karmada.ErrForbidden
+}
+
+func (unreadFleet) Clusters(context.Context) ([]karmada.Cluster, error) {
+	return nil, karmada.ErrForbidden
+}
+
+// oneCluster is a Karmada of which the caller may read clusters by name, and not list them.
+type oneCluster struct{ unreadFleet }
+
+func (oneCluster) Cluster(_ context.Context, name string) (karmada.Cluster, error) {
+	if name != "member1" {
+		return karmada.Cluster{}, karmada.ErrGone
+	}
+	return karmada.Cluster{Name: name, UID: "u"}, nil
+}
+
+func TestDrain_CallerMayOnlyReadByName_StartsNoFailoverOnATypo(t *testing.T) {
+	for name, want := range map[string]bool{"member1": true, "member9": false} {
+		o := &office{t: t}
+		out, code := execute(t, fakeApp(o, oneCluster{}), "drain", name, "--yes", "--reason", "x")
+		if want {
+			require.Equal(t, process.ExitOK, code, out)
+			require.Equal(t, workflows.UpdateDrain, o.update)
+			continue
+		}
+		require.Contains(t, out, "no such cluster: member9")
+		require.Empty(t, o.update)
+		require.Empty(t, o.started)
+	}
+}
+
+func TestDrain_CallerMayNotReadKarmada_IsSent(t *testing.T) {
+	for _, in := range []activities.Reader{unreadFleet{}, nil} {
+		o := &office{t: t}
+		out, code := execute(t, fakeApp(o, in), "drain", "member9", "--yes", "--reason", "x")
+		require.Equal(t, process.ExitOK, code, out)
+		require.Equal(t, workflows.UpdateDrain, o.update)
+	}
+}
+
+func TestMistypedVerb_IsOffered(t *testing.T) {
+	out, code := run(t, "statsu")
+	require.Equal(t, process.ExitUsage, code)
+	require.Contains(t, out, `unexpected argument "statsu"; did you mean status?`)
+}
+
+func TestDidYouMean_OffersTheNamesWithFewestTypos(t *testing.T) {
+	names := []string{"member2", "member1", "edge"}
+	for wrong, want := range map[string]string{
+		"membr1": "; did you mean member1?", "edgee": "; did you mean edge?",
+		"member": "; did you mean member1 or member2?", "other": "", "": "",
+	} {
+		require.Equal(t, want, didYouMean(wrong, names), wrong)
+	}
+	require.Zero(t, distance("a", "a"))
+	require.Equal(t, 3, distance("", "abc"))
 }

@@ -27,7 +27,7 @@ const program = "lifeboat-controller"
 // stopTimeout bounds the last answers to scrapes and probes.
 const stopTimeout = 3 * time.Second
 
-// surveyInterval is how old the gauges of the fleet may be: no older than most scrapes.
+// surveyInterval is the age that the gauges of the fleet may have, no more than most scrape intervals.
 const surveyInterval = 15 * time.Second
 
 func (a *app) controllerCommand() *cobra.Command {
@@ -36,7 +36,7 @@ func (a *app) controllerCommand() *cobra.Command {
 		Short: "Run the controller: watch Karmada and start one workflow per suspected cluster",
 		Long: `Watch Karmada and turn what happens into signals to workflows; start one workflow per suspected
 cluster. Several may run: one of them watches, elected by a Lease. An outage of Temporal or Karmada
-is waited out: a resync tells again what was missed.`,
+is waited out: a resync sends again what was missed.`,
 		Example: `  lifeboat controller --mode enforce --config lifeboat.yaml`,
 		Args:    process.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -96,13 +96,13 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 	return errors.Join(err, server.Stop(last))
 }
 
-// watchable fails where watching could never work, and says why. A Karmada that
+// watchable returns an error for what waiting cannot repair: a missing definition or permission. A Karmada that
 // does not answer is waited for.
 func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, log *slog.Logger) error {
 	_, err := client.Rules(ctx)
 	switch {
 	case errors.Is(err, karmada.ErrGone):
-		return fmt.Errorf("the Karmada API server does not know ClusterTaintRule; %s", process.SetupHint)
+		return fmt.Errorf("the Karmada API server does not serve ClusterTaintRule; %s", process.SetupHint)
 	case errors.Is(err, karmada.ErrUnreachable), errors.Is(err, karmada.ErrThrottled):
 		log.WarnContext(ctx, "the Karmada API server does not answer, watching as soon as it does", telemetry.KeyError, err)
 		return nil
@@ -112,7 +112,7 @@ func watchable(ctx context.Context, c config.Config, client *k8sadapter.Client, 
 	return process.Permitted(ctx, client, controllerPermissions(c))
 }
 
-// controllerPermissions are what this controller needs.
+// controllerPermissions are the controller's permissions under this configuration.
 func controllerPermissions(c config.Config) []k8sadapter.Permission {
 	election := c.Controller.LeaderElection
 	permissions := slices.Concat(
@@ -127,7 +127,7 @@ func controllerPermissions(c config.Config) []k8sadapter.Permission {
 func watcher(
 	c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, metrics *telemetry.ControllerMetrics, log *slog.Logger,
 ) *watch.Watcher {
-	reports := &watch.KarmadaReports{Log: log}
+	reports := &watch.Reports{Log: log}
 	if c.Acts() == rules.ModeEnforce {
 		reports.Events, reports.Status = k8sadapter.NewRecorder(karmada, program), karmada
 	}
@@ -164,13 +164,13 @@ func watcher(
 	}
 }
 
-// identity is one process's name in the Lease: host and process id for people, and a tail
-// that two containers on a host's network do not share.
+// identity is the name of this process in the Lease: host and process id, and a random tail for two containers in
+// the network of one host.
 func identity() string {
 	return fmt.Sprintf("%s_%d_%s", config.Host(), os.Getpid(), rand.Text()[:8])
 }
 
-// lead watches whenever this controller is the leader, until ctx ends.
+// lead runs the watcher while this controller is the leader, until ctx ends.
 func lead(ctx context.Context, c config.Config, karmada *k8sadapter.Client, w *watch.Watcher, log *slog.Logger) error {
 	election := c.Controller.LeaderElection
 	if !election.Enabled {

@@ -1,19 +1,32 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"maps"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write docs/cli.md anew")
+var rewrite = flag.Bool("rewrite", false, "write docs/cli.md again")
 
 const reference = "../docs/cli.md"
 
@@ -79,7 +92,6 @@ func TestEveryVerbHasAHelpAndAnExampleThatItWouldUnderstand(t *testing.T) {
 	}
 }
 
-// What prints an answer prints it for programs, too.
 func TestEveryVerbThatAnswersAnswersInJSONAndYAML(t *testing.T) {
 	silent := []string{"controller", "codec"} // they run until they are stopped, and log
 	for _, c := range verbs() {
@@ -118,4 +130,306 @@ func split(line string) []string {
 		}
 	}
 	return append(words, word.String())
+}
+
+const (
+	// rowsBegin and rowsEnd surround the rows of docs/operations.md that follow from the code.
+	rowsBegin = "<!-- These rows are written by: go test ./controller -run TestTheReasonsThatNeedNoAction -rewrite -->\n| reason | meaning |\n|---|---|\n"
+	rowsEnd   = "<!-- end -->\n"
+)
+
+// meanings are the comments of the core's reasons.
+func meanings(t *testing.T) map[string]string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), "../internal/reason/reason.go", nil, parser.ParseComments|parser.SkipObjectResolution)
+	require.NoError(t, err)
+	out := map[string]string{}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, is := n.(*ast.ValueSpec)
+		if !is || spec.Comment == nil {
+			return true
+		}
+		text, isText := spec.Values[0].(*ast.BasicLit)
+		require.True(t, isText)
+		word, err := strconv.Unquote(text.Value)
+		require.NoError(t, err)
+		out[word] = strings.TrimSpace(spec.Comment.Text())
+		return true
+	})
+	return out
+}
+
+// rows are the reasons that have a row instead of a heading, with the meaning there.
+func rows(t *testing.T, text string) map[string]string {
+	t.Helper()
+	_, table, found := strings.Cut(text, rowsBegin)
+	require.True(t, found, "docs/operations.md has lost the table of reasons")
+	table, _, found = strings.Cut(table, rowsEnd)
+	require.True(t, found)
+	out := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\| <a id="(\w+)"></a>(\w+) \| (.+) \|$`).FindAllStringSubmatch(table, -1) {
+		require.Equal(t, strings.ToLower(m[2]), m[1], "as Reason.In names the anchor")
+		out[m[2]] = m[3]
+	}
+	require.Len(t, out, strings.Count(table, "\n"))
+	return out
+}
+
+// TestTheReasonsThatNeedNoActionSayWhatTheCodeSays writes a row for every reason without a
+// heading, from its comment in the code.
+func TestTheReasonsThatNeedNoActionSayWhatTheCodeSays(t *testing.T) {
+	text := page(t, runbook)
+	headings := sections(sections(text, "##")["Reasons"], "###")
+	want := meanings(t)
+	maps.DeleteFunc(want, func(reason, _ string) bool { _, is := headings[reason]; return is })
+	if *rewrite {
+		head, rest, _ := strings.Cut(text, rowsBegin)
+		_, tail, _ := strings.Cut(rest, rowsEnd)
+		var table strings.Builder
+		for _, reason := range slices.Sorted(maps.Keys(want)) {
+			fmt.Fprintf(&table, "| <a id=%q></a>%s | %s |\n", strings.ToLower(reason), reason, want[reason])
+		}
+		require.NoError(t, os.WriteFile(runbook, []byte(head+rowsBegin+table.String()+rowsEnd+tail), 0o600))
+		return
+	}
+	require.Equal(t, want, rows(t, text), "run: go test ./controller -run TestTheReasonsThatNeedNoAction -rewrite")
+}
+
+const (
+	runbook    = "../docs/operations.md"
+	quickstart = "../docs/quickstart.md"
+)
+
+// words are the values of the core's string constants of a type, read from its source: a
+// list by hand would forget the next one.
+func words(t *testing.T, typeName string) []string {
+	t.Helper()
+	files, err := filepath.Glob("../internal/*/*.go")
+	require.NoError(t, err)
+	var out []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			spec, is := n.(*ast.ValueSpec)
+			if !is {
+				return true
+			}
+			named, is := spec.Type.(*ast.Ident)
+			for _, v := range spec.Values {
+				text, isText := v.(*ast.BasicLit)
+				if !is || named.Name != typeName || !isText {
+					continue
+				}
+				if word, err := strconv.Unquote(text.Value); err == nil && word != "" {
+					out = append(out, word)
+				}
+			}
+			return true
+		})
+	}
+	require.NotEmpty(t, out, typeName)
+	slices.Sort(out)
+	return out
+}
+
+// sections are the parts of a page below the headings that begin with mark.
+func sections(text, mark string) map[string]string {
+	out := map[string]string{}
+	for _, part := range strings.Split("\n"+text, "\n"+mark+" ")[1:] {
+		heading, body, _ := strings.Cut(part, "\n")
+		out[strings.TrimSpace(heading)] = body
+	}
+	return out
+}
+
+func page(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func TestEveryReasonHasAHeadingOrARowInTheRunbookAndEachIsAReason(t *testing.T) {
+	reasons := sections(sections(page(t, runbook), "##")["Reasons"], "###")
+	all := slices.Concat(slices.Collect(maps.Keys(reasons)), slices.Collect(maps.Keys(rows(t, page(t, runbook)))))
+	require.ElementsMatch(t, words(t, "Reason"), all)
+	for reason, body := range reasons {
+		require.Contains(t, body, "\n- **Lifeboat:** ", reason)
+		require.Contains(t, body, "\n- **You:** ", reason)
+		require.Len(t, fenced(body), 1, "%s: one command to begin with", reason)
+	}
+	require.Equal(t, "p#notarget", reason.NoTarget.In("p"), "as GitHub names a heading's anchor")
+}
+
+func TestTheRunbookKnowsEveryPhaseOutcomeAndTaskReason(t *testing.T) {
+	all := sections(page(t, runbook), "##")
+	for _, kind := range []string{"Failover", "Migration", "Outcome"} {
+		for _, word := range words(t, kind) {
+			require.Regexp(t, `(?m)^\|[^|]*\b`+word+`\b[^|]*\|`, all["Phases and outcomes"], kind)
+		}
+	}
+	for _, reason := range []string{
+		karmada.TaskReason, karmada.TaskReasonKept, karmada.TaskReasonNeedsOperator, karmada.TaskReasonBanned, karmada.TaskReasonDependent,
+	} {
+		require.Contains(t, all["Tasks and annotations"], "| `"+reason+"` |")
+	}
+}
+
+func TestTheDocumentsLinksLeadSomewhere(t *testing.T) {
+	for _, path := range []string{runbook, quickstart} {
+		linksLeadSomewhere(t, page(t, path))
+	}
+}
+
+// anchors are what a link may name in a page.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, mark := range []string{"##", "###"} {
+		for heading := range sections(text, mark) {
+			plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading), "")
+			all["#"+strings.ReplaceAll(plain, " ", "-")] = true
+		}
+	}
+	for _, row := range regexp.MustCompile(`<a id="(\w+)"></a>`).FindAllStringSubmatch(text, -1) {
+		all["#"+row[1]] = true
+	}
+	return all
+}
+
+func linksLeadSomewhere(t *testing.T, text string) {
+	t.Helper()
+	for _, link := range regexp.MustCompile(`\]\(([^)#]*)(#[^)]+)?\)`).FindAllStringSubmatch(text, -1) {
+		file, anchor := filepath.Join("../docs", link[1]), link[2]
+		there := text
+		if link[1] != "" {
+			_, err := os.Stat(file)
+			require.NoError(t, err)
+		}
+		if link[1] != "" && anchor != "" {
+			there = page(t, file)
+		}
+		require.True(t, anchor == "" || anchors(there)[anchor], link[0])
+	}
+}
+
+// fenced are the lines of a page's code blocks.
+func fenced(text string) []string {
+	var out []string
+	for i, part := range strings.Split("\n"+text, "\n```") {
+		if i%2 == 0 {
+			continue
+		}
+		_, body, _ := strings.Cut(part, "\n")
+		for line := range strings.Lines(body) {
+			out = append(out, strings.TrimSpace(line))
+		}
+	}
+	return out
+}
+
+// commands are the commands of one program in a page: in code blocks without their
+// comments, and in the text.
+func commands(text, program string) []string {
+	var out []string
+	for _, line := range fenced(text) {
+		line, _, _ = strings.Cut(line, "  #")
+		out = append(out, strings.TrimSpace(line))
+	}
+	for _, code := range regexp.MustCompile("`([^`\n]+(?:\n[^`\n]+)?)`").FindAllStringSubmatch(text, -1) {
+		out = append(out, strings.Join(strings.Fields(code[1]), " "))
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s != program && !strings.HasPrefix(s, program+" ") })
+}
+
+// Every command runs without servers: it may fail, but not with a usage error.
+func TestEveryCommandInTheDocumentsIsUnderstood(t *testing.T) {
+	texts := map[string]string{}
+	for _, path := range []string{runbook, quickstart, "../README.md"} {
+		texts[path] = page(t, path)
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("KUBECONFIG", "none")
+	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+	require.NoError(t, os.WriteFile("lifeboat.yaml", []byte("mode: observe\n"), 0o600))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for path, text := range texts {
+		all := commands(text, "lifeboat")
+		for _, line := range commands(text, "lifeboat-worker") { // its flags are those of the controller
+			all = append(all, strings.Replace(line, "lifeboat-worker", "lifeboat controller", 1))
+		}
+		require.NotEmpty(t, all, path)
+		for _, line := range all {
+			typed := split(line)[1:]
+			cmd := newApp().command("lifeboat")
+			verb, rest, err := cmd.Find(typed)
+			require.NoError(t, err, "%s: %s", path, line)
+			require.True(t, verb != cmd || len(typed) == 0, "%s: no such verb: %s", path, line)
+			if len(rest) == 0 && verb.Args != nil && verb.ValidateArgs(nil) != nil {
+				continue // the verb's name alone
+			}
+			cmd.SetArgs(typed)
+			cmd.SetOut(io.Discard)
+			cmd.SetErr(io.Discard)
+			cmd.SetIn(strings.NewReader(""))
+			err = cmd.ExecuteContext(over)
+			require.NotEqual(t, process.ExitUsage, exitCode(err), "%s: %s: %v", path, line, err)
+		}
+	}
+}
+
+func TestEveryMessageByHandInTheRunbookIsUnderstood(t *testing.T) {
+	known := map[string]any{
+		"signal " + workflows.SignalPause: &workflows.ScopedOrder{},
+	}
+	by := regexp.MustCompile(`^temporal workflow (update execute|signal) --workflow-id \S+ --name (\S+) --input '(.*)'$`)
+	looked := regexp.MustCompile(`^temporal workflow describe --workflow-id \S+$`)
+	seen := 0
+	for _, line := range commands(page(t, runbook), "temporal workflow") {
+		if strings.HasPrefix(line, "temporal workflow list ") || looked.MatchString(line) {
+			continue
+		}
+		found := by.FindStringSubmatch(line)
+		require.NotNil(t, found, line)
+		into := known[strings.TrimSuffix(found[1], " execute")+" "+found[2]]
+		require.NotNil(t, into, line)
+		decoder := json.NewDecoder(strings.NewReader(found[3]))
+		decoder.DisallowUnknownFields()
+		require.NoError(t, decoder.Decode(into), line)
+		seen++
+	}
+	require.Equal(t, len(known), seen)
+}
+
+func TestEveryQueryInTheRunbookNamesWhatExists(t *testing.T) {
+	values := map[string][]string{
+		"WorkflowType":    {workflows.TypeClusterFailover, workflows.TypeBindingMigration, workflows.TypeFleetPacer},
+		"ExecutionStatus": {"Running"},
+		// The server's own: what keeps a workflow's tasks from being done.
+		"TemporalReportedProblems":        {"category=WorkflowTaskFailed"},
+		workflows.SearchCluster.GetName(): nil,
+		workflows.SearchBinding.GetName(): nil,
+		workflows.SearchReason.GetName():  words(t, "Reason"),
+		workflows.SearchMode.GetName():    words(t, "Mode"),
+		workflows.SearchPhase.GetName(): slices.Concat(
+			words(t, "Failover"), words(t, "Migration"), words(t, "Outcome"), words(t, "Tier")),
+	}
+	clause := regexp.MustCompile(`^(\w+) (?:=|!=|IN) (.+)$`)
+	queries := regexp.MustCompile(`--query "([^"]+)"`).FindAllStringSubmatch(page(t, runbook), -1)
+	require.NotEmpty(t, queries)
+	for _, query := range queries {
+		for _, part := range strings.Split(query[1], " AND ") {
+			found := clause.FindStringSubmatch(part)
+			require.NotNil(t, found, part)
+			known, is := values[found[1]]
+			require.True(t, is, "no such search attribute: %s", part)
+			for _, value := range regexp.MustCompile(`'([^']*)'`).FindAllStringSubmatch(found[2], -1) {
+				require.True(t, known == nil || slices.Contains(known, value[1]), part)
+			}
+		}
+	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// configuredRate is what is said instead of a number to end a rate that was set by hand.
+// configuredRate is the argument that ends an ordered rate.
 const configuredRate = "configured"
 
 func (a *app) rateCommand() *cobra.Command {
@@ -49,16 +49,18 @@ pace.unhealthyThreshold the slower rate applies, and a pause always wins.`,
 		if !rate.Configured {
 			verb.confirm = fmt.Sprintf("set a rate of %s evictions per second for %%s", args[0])
 		}
-		verb.send = func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		verb.send = update(workflows.UpdateSetRate, func(o workflows.ScopedOrder) any {
 			rate.Order = o.Order
-			return d.Give(ctx, to, workflows.UpdateSetRate, rate)
-		}
-		return a.giveFleet(cmd, verb, g)
+			return rate
+		})
+		return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
+			return s.sender().Target(orders.Fleet), queue.Scope{}, nil
+		})
 	}
 	return cmd
 }
 
-// parseRate reads evictions per second, or the word for the configured ones.
+// parseRate reads evictions per second, or configuredRate.
 func parseRate(text string) (rate workflows.SetRate, ok bool) {
 	if text == configuredRate {
 		return workflows.SetRate{Configured: true}, true
@@ -68,23 +70,16 @@ func parseRate(text string) (rate workflows.SetRate, ok bool) {
 	return workflows.SetRate{Rate: perSecond}, ok
 }
 
-// giveFleet gives an order to the pacer.
-func (a *app) giveFleet(cmd *cobra.Command, verb order, g *ordering) error {
-	return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
-		return s.sender().Target(orders.Fleet), queue.Scope{}, nil
-	})
-}
-
 // adoptAnswer is what -o json prints.
 type adoptAnswer struct {
 	Verb string `json:"verb"`
-	watch.Sweep
-	// Adopted are the failovers that were asked to take over what is theirs.
+	watch.Search
+	// Adopted are the failovers that were signalled to adopt.
 	Adopted    []adopted `json:"adopted,omitempty"`
 	NotChanged string    `json:"notChanged"`
 }
 
-// adopted is one failover that was asked.
+// adopted is one signalled failover.
 type adopted struct {
 	Cluster    string `json:"cluster"`
 	WorkflowID string `json:"workflowID"`
@@ -119,7 +114,7 @@ it. In observe a failover reports what it finds, and changes nothing.`,
 		}
 		return a.runAdopt(cmd, g, strings.Join(args, ""))
 	}
-	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	return cmd
 }
 
@@ -135,7 +130,7 @@ func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 	}
 	out := adoptAnswer{Verb: cmd.CalledAs(), NotChanged: adoptLeaves}
 	err = s.progress.While(cmd.Context(), "looking for what has no owner", func(ctx context.Context) error {
-		out.Sweep, err = watch.FindOrphans(ctx, karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
+		out.Search, err = watch.FindOrphans(ctx, karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
 		return err
 	})
 	if err != nil {
@@ -149,7 +144,7 @@ func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 	return answered(cmd, &g.form, out, out.draw)
 }
 
-// adopt asks for confirmation, and then signals every failover for which something was found.
+// adopt asks for confirmation, and then signals the failover of every cluster with orphans.
 func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error {
 	if !g.yes {
 		_, _ = cmd.ErrOrStderr().Write(drawn(cmd, out.found))
@@ -158,9 +153,9 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 		}
 	}
 	sender := watch.Temporal{Client: s.temporal.Client, TaskQueue: s.config.TaskQueue, Instance: s.config.Instance}
-	return s.progress.While(cmd.Context(), "asking their failovers", func(ctx context.Context) error {
+	return s.progress.While(cmd.Context(), "signalling the failovers", func(ctx context.Context) error {
 		for _, o := range out.Orphans {
-			if err := watch.Adoption(ctx, sender, s.config.Instance, o, g.by); err != nil {
+			if err := watch.Adopt(ctx, sender, s.config.Instance, o, g.by); err != nil {
 				return out.stopped(err)
 			}
 			to := s.sender().Target(o.Cluster)
@@ -170,23 +165,23 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 	})
 }
 
-// stopped adds to an error the failovers that were asked by then, and what to do.
+// stopped adds to an error the failovers that got the order before it, and what to do.
 func (o adoptAnswer) stopped(err error) error {
-	asked := "no failover was asked before it"
+	before := "no failover was signalled before it"
 	if len(o.Adopted) > 0 {
-		names := make([]string, 0, len(o.Adopted))
+		var names []string
 		for _, a := range o.Adopted {
 			names = append(names, a.Cluster)
 		}
-		asked = "asked before it: " + strings.Join(names, ", ")
+		before = "signalled before it: " + strings.Join(names, ", ")
 	}
-	return fmt.Errorf("%w (%s; adopt again: to ask twice does no harm)", err, asked)
+	return fmt.Errorf("%w (%s; adopt again: a second signal does no harm)", err, before)
 }
 
-// adoptRows bounds how many tasks of a cluster are listed to people.
+// adoptRows bounds the tasks of a cluster that are listed as text.
 const adoptRows = 10
 
-// found draws what has no owner.
+// found draws the orphans.
 func (o adoptAnswer) found(p show.Page) {
 	for _, orphan := range o.Orphans {
 		for _, what := range orphan.OnCluster {
@@ -212,7 +207,7 @@ func (o adoptAnswer) draw(p show.Page) {
 		p.Line("Nothing of Lifeboat's is without an owner.")
 	}
 	for _, a := range o.Adopted {
-		p.Line("%s: asked to take over: workflow %s", a.Cluster, a.WorkflowID)
+		p.Line("%s: signalled to adopt: workflow %s", a.Cluster, a.WorkflowID)
 		if a.Link != "" {
 			p.Line("%s", a.Link)
 		}

@@ -1,3 +1,11 @@
+// Command lifeboat is the controller, which watches Karmada and signals workflows (lifeboat controller), and the
+// operator's command line: status, plan, pause, drain.
+//
+// It decides nothing about failovers: it sends facts to workflows as signals, and operators' orders as updates,
+// each with who and why.
+//
+// Exit codes: 0 done, 1 failed (a server did not answer, or returned an error), 2 wrong usage or configuration, 3
+// not found, 4 refused.
 package main
 
 import (
@@ -33,10 +41,10 @@ func main() {
 }
 
 var (
-	// errRefused is returned where this program itself says no.
+	// errRefused is returned where this program itself refuses.
 	errRefused = errors.New("refused")
-	// errUnanswered is returned where a preflight could not look at everything.
-	errUnanswered = errors.New("not everything could be asked")
+	// errUnanswered is returned when a preflight got no answer to a check.
+	errUnanswered = errors.New("not every check got an answer")
 )
 
 func exitCode(err error) int {
@@ -64,10 +72,10 @@ func command() *cobra.Command {
 	return root
 }
 
-// pluginName is the binary's name under which kubectl finds it as a plug-in.
+// pluginName is the name of the binary as kubectl's plug-in.
 const pluginName = "kubectl-lifeboat"
 
-// command is the whole tree, for a binary of that name.
+// command is the command tree, for a binary of that name.
 func (a *app) command(binary string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lifeboat",

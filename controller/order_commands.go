@@ -22,10 +22,10 @@ they stand still.`,
   lifeboat pause member1 -n shop --reason "month end"
   lifeboat pause deployment/cart -n shop --reason "it moves by hand"
   lifeboat pause fleet --reason "what is going on?"`,
-		clusters: true, bindings: true, fleet: true, namespaces: true,
-		confirm:   "begin no new move of %s",
-		unchanged: "what has begun goes on; a recovery still takes back what is not placed",
-		send:      orders.Sender.Pause,
+		namespaces: true,
+		confirm:    "begin no new move of %s",
+		unchanged:  "what has begun goes on; a recovery still takes back what is not placed",
+		send:       orders.Sender.Pause,
 	})
 }
 
@@ -43,9 +43,16 @@ bindings are listed and judged again. The workers' own config must say enforce f
 		example: `  lifeboat resume member1 --reason "network work is done"
   lifeboat resume member1 -n shop --reason "the books are closed"
   lifeboat resume member1 --enforce --reason "this is real"`,
-		clusters: true, bindings: true, fleet: true, namespaces: true,
-		confirm:   "let %s move again",
-		unchanged: "other pauses and snoozes stand; the pace stays as it is",
+		namespaces: true,
+		confirm:    "let %s move again",
+		unchanged:  "other pauses and snoozes stand; the pace stays as it is",
+		check: func(cmd *cobra.Command, args []string) error {
+			whole := len(args) == 1 && args[0] != orders.Fleet && !strings.Contains(args[0], "/")
+			if enforce && (!whole || cmd.Flags().Changed("binding") || cmd.Flags().Changed("namespace")) {
+				return process.Usage(cmd, "--enforce is for one whole cluster")
+			}
+			return nil
+		},
 		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
 			if enforce {
 				return d.Enforce(ctx, to, o.Order)
@@ -54,19 +61,12 @@ bindings are listed and judged again. The workers' own config must say enforce f
 		},
 	})
 	cmd.Flags().BoolVar(&enforce, "enforce", false, "act on what was only observed so far")
-	return before(cmd, func(cmd *cobra.Command, args []string) error {
-		whole := len(args) == 1 && args[0] != orders.Fleet && !strings.Contains(args[0], "/")
-		if enforce && (!whole || cmd.Flags().Changed("binding") || cmd.Flags().Changed("namespace")) {
-			return process.Usage(cmd, "--enforce is for one whole cluster")
-		}
-		return nil
-	})
+	return cmd
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	var putBack bool
-	var cmd *cobra.Command
-	verb := order{
+	var putBack, skip bool
+	cmd := a.objectOrder(order{
 		use: "cancel <cluster>|<binding>", aliases: []string{"skip"},
 		short: "Cancel the failover of a cluster, or the move of one binding",
 		long: `Cancel the failover of a cluster: what is queued is abandoned, what is not yet placed elsewhere is
@@ -77,28 +77,23 @@ Of a binding the same for its move; it then stays out of this attempt, also wher
 		example: `  lifeboat cancel member1 --reason "we move it by hand"
   lifeboat cancel shop/cart-deployment --reason "it must stay near its disk"
   lifeboat cancel shop/cart-deployment --put-back --reason "the new copy is wrong"`,
-		clusters: true, bindings: true,
 		confirm:   "cancel the failover of %s",
 		unchanged: "what was already released does not come back",
-	}
-	verb.send = func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-		one := workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order, PutBack: putBack}, Binding: o.Binding}
-		if cmd.CalledAs() == "skip" {
-			return d.Give(ctx, to, workflows.UpdateSkip, one)
-		}
-		return d.Give(ctx, to, workflows.UpdateCancel, one)
-	}
-	cmd = a.objectOrder(verb)
-	read := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if err := read(cmd, args); err != nil || cmd.CalledAs() != "skip" {
-			return err
-		}
-		if putBack || !strings.Contains(strings.Join(args, "")+cmd.Flag("binding").Value.String(), "/") {
-			return process.Usage(cmd, "skip wants <binding>, and no --put-back: use cancel")
-		}
-		return nil
-	}
+		check: func(cmd *cobra.Command, args []string) error {
+			skip = cmd.CalledAs() == "skip"
+			if skip && (putBack || !strings.Contains(strings.Join(args, "")+cmd.Flag("binding").Value.String(), "/")) {
+				return process.Usage(cmd, "skip wants <binding>, and no --put-back: use cancel")
+			}
+			return nil
+		},
+		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+			update := workflows.UpdateCancel
+			if skip {
+				update = workflows.UpdateSkip
+			}
+			return d.Give(ctx, to, update, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order, PutBack: putBack}, Binding: o.Binding})
+		},
+	})
 	cmd.Flags().BoolVar(&putBack, "put-back", false, "restore the former clusters of what is placed and not released, in one write each")
 	return cmd
 }
@@ -121,22 +116,21 @@ and begin without it.`,
 		example: `  lifeboat confirm-fenced member1 --reason "powered off by the provider"
   lifeboat confirm-fenced statefulset/db -n shop --cluster member1 --reason "its disk is detached"
   lifeboat confirm-fenced member1 --without-state --reason "the disks are lost"`,
-		clusters: true, bindings: true,
 		confirm:   "vouch that nothing on %s can run any more",
 		unchanged: "nothing moves faster than the pace; every other check stays",
-		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			return d.Give(ctx, to, workflows.UpdateConfirmFenced, workflows.FenceOrder{Order: o.Order, Binding: o.Binding, WithoutState: withoutState})
-		},
+		send: update(workflows.UpdateConfirmFenced, func(o workflows.ScopedOrder) any {
+			return workflows.FenceOrder{Order: o.Order, Binding: o.Binding, WithoutState: withoutState}
+		}),
 	})
 	cmd.Flags().BoolVar(&withoutState, "without-state", false, "also move what has to leave its state behind")
 	return cmd
 }
 
-// objectOrder is an order about a cluster, a binding, or what else its verb allows.
+// objectOrder is the command for an order about one of the objects that its verb takes.
 func (a *app) objectOrder(verb order) *cobra.Command {
 	cmd, g := a.orderCommand(verb)
-	var w whom
-	if verb.bindings {
+	var w object
+	if verb.takes("<binding>") {
 		cmd.Flags().StringVar(&w.cluster, "cluster", "", "whose failover; needed where more than one concerns the binding")
 		usage := "namespace of the workload"
 		if verb.namespaces {
@@ -145,23 +139,130 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 		cmd.Flags().StringVarP(&w.namespace, "namespace", "n", "", usage)
 		cmd.Flags().StringVar(&w.binding, "binding", "", "the binding, where the argument is its cluster")
 		cmd.Flags().BoolVar(&w.all, "all", false, "everything of --cluster")
-		hide(cmd, "binding", "all") // from before a binding was an argument everywhere
+		for _, former := range []string{"binding", "all"} {
+			cmd.Flags().Lookup(former).Hidden = true
+		}
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		return w.read(cmd, verb, args)
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if verb.check != nil {
+			if err := verb.check(cmd, args); err != nil {
+				return err
+			}
+		}
 		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
 			return w.aim(ctx, s, verb.held)
 		})
 	}
-	cmd.ValidArgsFunction = completion{a.look}.objects(verb)
+	cmd.ValidArgsFunction = completion{a}.objects(verb)
 	return cmd
 }
 
-// hide keeps flags from help.
-func hide(cmd *cobra.Command, flags ...string) {
-	for _, name := range flags {
-		cmd.Flags().Lookup(name).Hidden = true
-	}
+func (a *app) snoozeCommand() *cobra.Command {
+	var length string
+	cmd := a.objectOrder(order{
+		use:   "snooze <cluster>|<binding>",
+		short: "Leave one binding, a namespace or all of a cluster where they are for a while",
+		long: `Leave one binding, everything on a cluster, or a namespace of it (-n) where it is for a while, counted
+from now. A due time moves later, never earlier; a due time that is later anyway stays. It holds for
+bindings that come later, too, and over attempts, until it ends.`,
+		example: `  lifeboat snooze shop/cart-deployment --for 30m --reason "the cluster is coming back"
+  lifeboat snooze member1 -n shop --for 2h --reason "month end"
+  lifeboat snooze member1 --for 10m --reason "the provider reboots it"`,
+		namespaces: true, each: true,
+		confirm:   "leave %s where it is for a while",
+		unchanged: "what has begun goes on; taints, pace and the due times of other bindings stay",
+		check: func(cmd *cobra.Command, _ []string) error {
+			if _, wrong := queue.SnoozeFor(length); wrong != "" {
+				return process.Usage(cmd, "--for: %s", wrong)
+			}
+			return nil
+		},
+		send: update(workflows.UpdateSnooze, func(o workflows.ScopedOrder) any { return workflows.SnoozeOrder{ScopedOrder: o, For: length} }),
+	})
+	cmd.Flags().StringVar(&length, "for", "", "for how long from now, as in 30m (required)")
+	return cmd
+}
+
+func (a *app) approveCommand() *cobra.Command {
+	return a.objectOrder(order{
+		use:   "approve <cluster>|<binding>",
+		short: "Approve the move of one binding, a namespace or all of a cluster that wait now",
+		long: `Approve the move of one binding, of all bindings of a cluster, or of a namespace on it (-n), that wait now, where
+a rule needs an approval (approval.* in the workers' configuration). The approval holds for this attempt, and not
+for bindings that come later. To approve one binding also lets it move when it moved too often (PingPong).`,
+		example: `  lifeboat approve shop/cart-deployment --reason "the team knows"
+  lifeboat approve member1 -n shop --reason "the team knows"
+  lifeboat approve member1 --reason "the site is lost"`,
+		namespaces: true, each: true,
+		confirm:   "approve the move of %s",
+		unchanged: "no other check is replaced; pauses, snoozes and the pace stand; what comes later needs an approval of its own",
+		send:      update(workflows.UpdateApprove, func(o workflows.ScopedOrder) any { return o }),
+	})
+}
+
+func (a *app) prioritiseCommand() *cobra.Command {
+	var priority int32
+	cmd := a.objectOrder(order{
+		use:   "prioritise <cluster>|<binding>",
+		short: "Give one binding, a namespace or all of a cluster another priority in a failover",
+		long: `Give one binding, all of a cluster, or a namespace on it (-n) another priority for the rest of a failover. Higher goes
+first, among all failovers of the fleet. A priority for the binding itself wins over one for its namespace, and
+that wins over one for all.`,
+		example: `  lifeboat prioritise shop/cart-deployment --priority 100 --reason "it takes the money"
+  lifeboat prioritise member1 -n batch --priority -10 --reason "it can wait"`,
+		namespaces: true, each: true,
+		confirm:   "give %s another priority",
+		unchanged: "what has begun goes on; due times and the pace stay; the binding itself keeps its priority",
+		check: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("priority") {
+				return process.Usage(cmd, "say which, with --priority")
+			}
+			return nil
+		},
+		send: update(workflows.UpdatePrioritise, func(o workflows.ScopedOrder) any {
+			return workflows.PriorityOrder{ScopedOrder: o, Priority: &priority}
+		}),
+	})
+	cmd.Flags().Int32Var(&priority, "priority", 0, "higher goes first (required)")
+	return cmd
+}
+
+func (a *app) putBackCommand() *cobra.Command {
+	return a.objectOrder(order{
+		use:   "put-back <binding>",
+		short: "Restore the former clusters of one binding",
+		long: `Restore the former clusters of one binding in one write, as long as its old copy is held: also one that an
+earlier failover kept, or left to an operator. It is refused unless the former cluster is Ready, without a
+triggering taint, and still has that very copy. It is always refused for purge mode Directly. The command waits
+ten seconds for the answer; a refusal exits with 4.`,
+		example:   `  lifeboat put-back shop/cart-deployment --reason "the new copy is wrong"`,
+		held:      true,
+		confirm:   "put %s back where it was",
+		unchanged: "what was already released does not come back; Lifeboat's taints stay",
+		send:      oldCopy(workflows.UpdatePutBack),
+	})
+}
+
+func (a *app) releaseCommand() *cobra.Command {
+	return a.objectOrder(order{
+		use:   "release <binding>",
+		short: "Drop the hold of one binding: its old copy goes",
+		long: `Drop the hold of one binding now, whether its new copy is proven healthy or not: the old copy goes. Also of
+one that an earlier failover kept, or left to an operator. The last copy is never dropped.`,
+		example:   `  lifeboat release shop/cart-deployment --reason "it is well, its health check is not"`,
+		held:      true,
+		confirm:   "drop the old copy of %s",
+		unchanged: "where it has no other target cluster, the old copy stays; all others go on as they were",
+		send:      oldCopy(workflows.UpdateRelease),
+	})
+}
+
+// oldCopy sends an order about the old copy of a binding, which an earlier failover may have left.
+func oldCopy(name string) sendFunc {
+	return startAndUpdate(name, func(o workflows.ScopedOrder) any {
+		return workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o.Order}, Binding: o.Binding}
+	})
 }

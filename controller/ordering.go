@@ -19,31 +19,47 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// order is a verb that changes something. Each needs a reason, asks for confirmation unless
-// --yes, and says what it did and what it left as it is.
+// order is a verb that changes something. It needs a reason and a confirmation (or --yes), and prints its effect.
 type order struct {
-	use                  string
-	aliases              []string // names from before
-	short, long, example string
-	// clusters, bindings and fleet are what the object may be.
-	clusters, bindings, fleet bool
-	// namespaces allows it to concern the bindings of one namespace.
+	use, short, long, example string
+	aliases                   []string // former names
+	// namespaces: the order may be about the bindings of one namespace.
 	namespaces bool
-	// each reports that an order about a cluster concerns each of its bindings by itself.
+	// each: an order about a cluster is about each of its bindings.
 	each bool
-	// held looks for the cluster of a binding among hold tasks, too.
+	// held: look for the cluster of a binding among hold tasks, too.
 	held bool
-	// confirm is what it is about to do; %s is its object.
-	confirm string
-	// unchanged is what it leaves as it is.
+	// confirm completes the question "About to …"; %s is the object.
+	confirm   string
 	unchanged string
-	send      func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
-	// after goes on once the order is accepted.
+	// check refuses flags that do not go together; nil checks nothing.
+	check cobra.PositionalArgs
+	send  sendFunc
+	// after runs once the order is accepted; nil does nothing.
 	after func(cmd *cobra.Command, s *session, out *orderAnswer) error
+}
+
+type sendFunc func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
+
+// update sends an order as an update of that name to a workflow that runs.
+func update(name string, argument func(workflows.ScopedOrder) any) sendFunc {
+	return func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		return d.Give(ctx, to, name, argument(o))
+	}
+}
+
+// startAndUpdate is update for a failover that may not run yet.
+func startAndUpdate(name string, argument func(workflows.ScopedOrder) any) sendFunc {
+	return func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
+		return d.Begin(ctx, to, name, argument(o))
+	}
 }
 
 // wants is the name of the argument.
 func (v order) wants() string { return strings.Fields(v.use)[1] }
+
+// takes reports whether the argument may be "<cluster>", "<binding>" or "fleet".
+func (v order) takes(kind string) bool { return strings.Contains(v.wants(), kind) }
 
 // ordering are the flags that every order has.
 type ordering struct {
@@ -52,17 +68,17 @@ type ordering struct {
 	form show.Form
 }
 
-// orderAnswer is what -o json prints.
+// orderAnswer is the output of -o json.
 type orderAnswer struct {
 	Verb    string `json:"verb"`
 	Cluster string `json:"cluster"`
 	Whom    string `json:"whom,omitempty"`
 	Answer  string `json:"answer"`
-	// NotChanged is what the order left as it is.
+	// NotChanged is what the order leaves unchanged.
 	NotChanged string `json:"notChanged"`
 	WorkflowID string `json:"workflowID"`
 	Link       string `json:"link,omitempty"`
-	// Progress is how far a drain is that is waited for.
+	// Progress is the progress of a drain with --wait.
 	Progress *orders.Drained `json:"progress,omitempty"`
 }
 
@@ -71,7 +87,7 @@ func (a *app) orderCommand(verb order) (*cobra.Command, *ordering) {
 	cmd := &cobra.Command{Use: verb.use, Aliases: verb.aliases, Short: verb.short, Long: verb.long, Example: verb.example}
 	cmd.Flags().StringVar(&g.by.Reason, "reason", "", "why; it is recorded (required)")
 	cmd.Flags().StringVar(&g.by.Who, "who", config.Operator(), "who orders it; it is recorded")
-	cmd.Flags().BoolVar(&g.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
 	formFlag(cmd, &g.form)
 	return cmd, g
 }
@@ -86,8 +102,7 @@ func (g *ordering) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// give asks for confirmation, finds the workflow, sends the order there and shows what
-// came of it.
+// give asks for confirmation, finds the workflow, sends the order to it and prints the answer.
 func (a *app) give(
 	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, queue.Scope, error),
 ) error {
@@ -105,7 +120,7 @@ func (a *app) give(
 	}
 	defer s.close()
 	out := orderAnswer{Verb: cmd.CalledAs(), NotChanged: verb.unchanged}
-	err = s.progress.While(cmd.Context(), "asking about "+name, func(ctx context.Context) error {
+	err = s.progress.While(cmd.Context(), "waiting for "+name, func(ctx context.Context) error {
 		to, scope, err := aim(ctx, s)
 		if err != nil {
 			return err
@@ -141,14 +156,14 @@ func (o orderAnswer) draw(p show.Page) {
 	}
 }
 
-// whom is the object of an order, as the operator typed it.
-type whom struct {
+// object is what an order is about, as the operator typed it.
+type object struct {
 	cluster, binding, namespace string
 	all                         bool
 }
 
 // named is the object, for the confirmation.
-func (w *whom) named() string {
+func (w *object) named() string {
 	some := ""
 	switch {
 	case w.binding != "" && w.namespace != "":
@@ -169,8 +184,8 @@ func (w *whom) named() string {
 	return some + " on " + w.cluster
 }
 
-// read takes the object of an order from its argument, and refuses what could never work.
-func (w *whom) read(cmd *cobra.Command, verb order, args []string) error {
+// read parses the argument, and refuses objects that cannot exist.
+func (w *object) read(cmd *cobra.Command, verb order, args []string) error {
 	if len(args) > 1 {
 		return process.Usage(cmd, "want %s, got %d arguments", verb.wants(), len(args))
 	}
@@ -190,12 +205,12 @@ func (w *whom) read(cmd *cobra.Command, verb order, args []string) error {
 	return nil
 }
 
-// check refuses what could never work; some is whether it is about some bindings alone.
-func (w *whom) check(cmd *cobra.Command, verb order, some bool) error {
+// check refuses objects that cannot exist; some: the order is about some bindings alone.
+func (w *object) check(cmd *cobra.Command, verb order, some bool) error {
 	switch {
 	case w.all && some:
 		return process.Usage(cmd, "--all excludes a binding and --namespace")
-	case w.cluster == orders.Fleet && !verb.fleet:
+	case w.cluster == orders.Fleet && !verb.takes(orders.Fleet):
 		return process.Usage(cmd, "want the name of a cluster")
 	case w.cluster == orders.Fleet && some:
 		return process.Usage(cmd, "--namespace is for one cluster, not for the fleet")
@@ -211,20 +226,20 @@ func (w *whom) check(cmd *cobra.Command, verb order, some bool) error {
 }
 
 // take distinguishes a binding, which has a slash in it, from a cluster.
-func (w *whom) take(cmd *cobra.Command, verb order, object string) error {
+func (w *object) take(cmd *cobra.Command, verb order, arg string) error {
 	switch {
-	case verb.bindings && (strings.Contains(object, "/") || !verb.clusters):
-		w.binding = object
+	case verb.takes("<binding>") && (strings.Contains(arg, "/") || !verb.takes("<cluster>")):
+		w.binding = arg
 	case w.cluster != "":
-		return process.Usage(cmd, "--cluster says whose failover concerns a binding; %s is a cluster", object)
+		return process.Usage(cmd, "--cluster says whose failover concerns a binding; %s is a cluster", arg)
 	default:
-		w.cluster = object
+		w.cluster = arg
 	}
 	return nil
 }
 
-// aim finds the workflow that an order is for.
-func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope queue.Scope, err error) {
+// aim finds the workflow of an order.
+func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope queue.Scope, err error) {
 	if scope, err = w.scope(ctx, s); err != nil {
 		return to, scope, err
 	}
@@ -237,8 +252,8 @@ func (w *whom) aim(ctx context.Context, s *session, held bool) (to orders.Target
 	return s.sender().Target(cluster), scope, nil
 }
 
-// scope is the object as workflows name it. A workload is looked up in Karmada.
-func (w *whom) scope(ctx context.Context, s *session) (queue.Scope, error) {
+// scope is the object in the terms of the workflows. A workload is looked up in Karmada.
+func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	switch {
 	case w.all:
 		return queue.Scope{All: true}, nil
@@ -262,8 +277,8 @@ func (w *whom) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	return queue.ScopeOf(b.Key), err
 }
 
-// clusterOf finds the one failover that concerns a binding: among those that run and,
-// where held, among the hold tasks that stand on the binding itself.
+// clusterOf finds the one failover that concerns a binding: among those that run and, with held, by the hold tasks
+// of the binding.
 func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bool) (string, error) {
 	all, err := s.source().Overview(ctx)
 	if err != nil {
@@ -316,7 +331,7 @@ func concerns(s *workflows.FailoverStatus, key karmada.BindingKey) bool {
 	return moving || slices.ContainsFunc(s.Items, func(i queue.Item) bool { return i.Key == key && i.State != queue.Idle })
 }
 
-// confirm asks the operator at the terminal. Without a terminal there is no answer.
+// confirm asks the operator at the terminal, and fails without a terminal.
 func confirm(cmd *cobra.Command, what string) error {
 	if !show.IsTerminal(cmd.InOrStdin()) {
 		return fmt.Errorf("%w: no terminal to confirm: %s; add --yes", errRefused, what)

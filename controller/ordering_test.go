@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -26,7 +24,7 @@ import (
 	"go.temporal.io/sdk/mocks"
 )
 
-// office is a Temporal that takes orders, and remembers the last.
+// office is a Temporal that takes orders, and records the last.
 type office struct {
 	client.Client
 	t       *testing.T
@@ -101,26 +99,11 @@ func (a answer) Get(into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// tell runs a command line against an office.
+// tell runs a command line against it.
 func (o *office) tell(t *testing.T, words ...string) (out string, code int) {
 	t.Helper()
 	o.t = t
-	a := newApp()
-	a.dial = func(context.Context, process.TemporalOptions) (*process.Temporal, error) {
-		return &process.Temporal{Client: o, Options: client.Options{Namespace: "lifeboat"}}, nil
-	}
-	a.karmada = func(config.Config, *slog.Logger) (activities.Reader, error) { return held{}, nil }
-	var written strings.Builder
-	cmd := a.command("lifeboat")
-	cmd.SetOut(&written)
-	cmd.SetErr(&written)
-	cmd.SetIn(strings.NewReader(""))
-	cmd.SetArgs(words)
-	err := cmd.ExecuteContext(t.Context())
-	if err != nil {
-		written.WriteString(err.Error())
-	}
-	return written.String(), exitCode(err)
+	return execute(t, fakeApp(o, held{}), words...)
 }
 
 // held is a Karmada in which cart was left to an operator on member3.
@@ -155,7 +138,7 @@ const (
 	failover1 = "cluster-failover/member1"
 )
 
-func TestEveryOrderGoesToItsWorkflowAndSaysWhatItLeavesAlone(t *testing.T) {
+func TestOrders_GoToTheirWorkflowAndNameWhatTheyLeave(t *testing.T) {
 	for line, c := range map[string]struct{ id, update, sent string }{
 		"pause member1":         {id: failover1, update: "pause", sent: `{` + ada + `}`},
 		"pause member1 -n shop": {id: failover1, update: "pause", sent: `{` + ada + `,"namespace":"shop"}`},
@@ -225,7 +208,7 @@ func TestEveryOrderGoesToItsWorkflowAndSaysWhatItLeavesAlone(t *testing.T) {
 	}
 }
 
-func TestNoOrderIsGivenUnaskedOrWithoutAReason(t *testing.T) {
+func TestOrders_NeedAReasonAndAConfirmation(t *testing.T) {
 	for _, line := range []string{
 		"pause member1", "resume member1", "cancel member1", "confirm-fenced member1", "drain member1", "undrain member1",
 		"taint member1 a:NoExecute", "untaint member1",
@@ -243,7 +226,7 @@ func TestNoOrderIsGivenUnaskedOrWithoutAReason(t *testing.T) {
 	}
 }
 
-func TestOrdersThatNameNobodyOrTooManyAreRefusedBeforeTheyAreSent(t *testing.T) {
+func TestOrders_ForNoOrTwoObjects_AreUsageErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"snooze --for 5m":                           "want <cluster>|<binding>",
 		"snooze --cluster a --for 5m":               "want <cluster>|<binding>",
@@ -275,7 +258,7 @@ func TestOrdersThatNameNobodyOrTooManyAreRefusedBeforeTheyAreSent(t *testing.T) 
 	}
 }
 
-func TestTheFailoverOfABindingIsFoundOrAskedFor(t *testing.T) {
+func TestOrders_ForABinding_FindItsFailover(t *testing.T) {
 	cart := []string{"shop/cart-deployment", "--reason", "x", "--yes"}
 	both := map[string]workflows.FailoverStatus{"member1": waits("cart-deployment"), "member2": waits("cart-deployment")}
 	for name, c := range map[string]struct {
@@ -285,14 +268,14 @@ func TestTheFailoverOfABindingIsFoundOrAskedFor(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"none runs":                       {verb: "skip", code: process.ExitNotFound, says: "with --cluster"},
-		"none concerns it":                {verb: "skip", running: map[string]workflows.FailoverStatus{"member1": waits("till-deployment", "idle")}, code: process.ExitNotFound, says: "with --cluster"},
-		"one does":                        {verb: "skip", running: map[string]workflows.FailoverStatus{"member2": waits("cart-deployment")}, to: "member2", code: process.ExitOK},
-		"two do":                          {verb: "skip", running: both, code: process.ExitRefused, says: "member1 and member2"},
-		"what was left to a human":        {verb: "put-back", to: "member3", code: process.ExitOK},
-		"what was left, released":         {verb: "release", to: "member3", code: process.ExitOK},
-		"what was left, and fails anew":   {verb: "release", running: map[string]workflows.FailoverStatus{"member1": waits("cart-deployment")}, code: process.ExitRefused, says: "member1 and member3"},
-		"what was left is no one's queue": {verb: "skip", code: process.ExitNotFound, says: "with --cluster"},
+		"none runs":             {verb: "skip", code: process.ExitNotFound, says: "with --cluster"},
+		"none concerns it":      {verb: "skip", running: map[string]workflows.FailoverStatus{"member1": waits("till-deployment", "idle")}, code: process.ExitNotFound, says: "with --cluster"},
+		"one does":              {verb: "skip", running: map[string]workflows.FailoverStatus{"member2": waits("cart-deployment")}, to: "member2", code: process.ExitOK},
+		"two do":                {verb: "skip", running: both, code: process.ExitRefused, says: "member1 and member2"},
+		"left to an operator":   {verb: "put-back", to: "member3", code: process.ExitOK},
+		"left, released":        {verb: "release", to: "member3", code: process.ExitOK},
+		"left, and fails again": {verb: "release", running: map[string]workflows.FailoverStatus{"member1": waits("cart-deployment")}, code: process.ExitRefused, says: "member1 and member3"},
+		"left, and in no queue": {verb: "skip", code: process.ExitNotFound, says: "with --cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &office{running: c.running}
@@ -307,4 +290,113 @@ func TestTheFailoverOfABindingIsFoundOrAskedFor(t *testing.T) {
 			require.Equal(t, c.verb != "skip", o.started, "what an earlier failover left behind needs one that runs")
 		})
 	}
+}
+
+// emptyTemporal is a Temporal in which no workflow runs.
+type emptyTemporal struct {
+	client.Client
+	adopts []workflows.Adopt
+	// unreachable is the cluster whose failover cannot be signalled.
+	unreachable string
+}
+
+func (*emptyTemporal) Close() {}
+
+func (*emptyTemporal) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return nil, serviceerror.NewNotFound("nothing runs")
+}
+
+func (a *emptyTemporal) SignalWithStartWorkflow( //nolint:revive // the client's own interface
+	_ context.Context, _, _ string, arg any, _ client.StartWorkflowOptions, _ any, _ ...any,
+) (client.WorkflowRun, error) {
+	adopt, _ := arg.(workflows.Adopt)
+	if adopt.Cluster == a.unreachable && a.unreachable != "" {
+		return nil, serviceerror.NewUnavailable("no connection")
+	}
+	a.adopts = append(a.adopts, adopt)
+	return nil, nil
+}
+
+// run runs a command line against it.
+func (a *emptyTemporal) run(t *testing.T, in activities.Reader, words ...string) (out string, code int) {
+	t.Helper()
+	return execute(t, fakeApp(a, in), append(words, "--who", "ada", "--ui-url", "http://ui")...)
+}
+
+// orphaned is a Karmada in which Lifeboat hold tasks of these clusters are on cart.
+type orphaned struct {
+	held
+	clusters []string
+}
+
+func (a orphaned) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
+	p, err := a.held.Bindings(ctx, page)
+	for _, cluster := range a.clusters {
+		task := karmada.Task{FromCluster: cluster, Producer: karmada.Producer, Reason: karmada.TaskReason, Message: "gone"}
+		p.Bindings[1].Tasks = append(p.Bindings[1].Tasks, task)
+	}
+	return p, err
+}
+
+func (a orphaned) Binding(ctx context.Context, _ karmada.BindingKey) (karmada.Binding, error) {
+	p, err := a.Bindings(ctx, activities.Page{})
+	return p.Bindings[1], err
+}
+
+// Rules: R4.9-55.
+func TestAdopt_ConfirmsOnceAndListsTheFailovers(t *testing.T) {
+	server := &emptyTemporal{}
+	out, code := server.run(t, orphaned{clusters: []string{"member1"}}, "adopt")
+	require.Equal(t, process.ExitUsage, code, out)
+	require.Contains(t, out, "--reason")
+
+	out, code = server.run(t, orphaned{clusters: []string{"member1"}}, "adopt", "--reason", "x")
+	require.Equal(t, process.ExitRefused, code, out)
+	require.Contains(t, out, "hold task on shop/cart-deployment: its owner gone does not run")
+	require.Contains(t, out, "add --yes")
+	require.Empty(t, server.adopts)
+
+	out, code = server.run(t, orphaned{clusters: []string{"member1"}}, "adopt", "--reason", "x", "--yes")
+	require.Equal(t, process.ExitOK, code, out)
+	require.Contains(t, out, "cluster-failover/member1")
+	require.Contains(t, out, "http://ui/namespaces/lifeboat/workflows/")
+	require.Contains(t, out, "not changed: ")
+	require.Equal(t, workflows.Order{Who: "ada", Reason: "x"}, server.adopts[0].By)
+
+	out, code = server.run(t, orphaned{clusters: []string{"member1"}}, "adopt", "member1", "--reason", "x", "--yes", "-o", "json")
+	require.Equal(t, process.ExitOK, code, out)
+	var said adoptAnswer
+	require.NoError(t, json.Unmarshal([]byte(out), &said), out)
+	require.Equal(t, "member1", said.Adopted[0].Cluster)
+	require.Equal(t, "cart-deployment", said.Orphans[0].Tasks[0].Binding.Key.Name)
+	require.NotEmpty(t, said.NotChanged)
+}
+
+// Adopting again signals the same failovers once more.
+// Rules: R4.9-55.
+func TestAdopt_StoppedByAnError_ListsTheFailoversBefore(t *testing.T) {
+	server := &emptyTemporal{unreachable: "member2"}
+	out, code := server.run(t, orphaned{clusters: []string{"member1", "member2"}}, "adopt", "--reason", "x", "--yes")
+	require.NotEqual(t, process.ExitOK, code, out)
+	require.Len(t, server.adopts, 1)
+	require.Contains(t, out, "cluster-failover/member2")
+	require.Contains(t, out, "signalled before it: member1")
+
+	server = &emptyTemporal{unreachable: "member1"}
+	out, code = server.run(t, orphaned{clusters: []string{"member1", "member2"}}, "adopt", "--reason", "x", "--yes")
+	require.NotEqual(t, process.ExitOK, code, out)
+	require.Contains(t, out, "no failover was signalled before it")
+}
+
+// Rules: R4.9-55.
+func TestAdopt_NoOrphans_SignalsNoFailover(t *testing.T) {
+	server := &emptyTemporal{}
+	for _, line := range []string{"adopt", "adopt member2"} {
+		out, code := server.run(t, fleet{}, append(strings.Fields(line), "--reason", "x")...)
+		require.Equal(t, process.ExitOK, code, out)
+		require.Contains(t, out, "Nothing of Lifeboat's is without an owner")
+	}
+	out, code := server.run(t, fleet{}, "adopt", "fleet", "--reason", "x")
+	require.Equal(t, process.ExitUsage, code, out)
+	require.Empty(t, server.adopts)
 }

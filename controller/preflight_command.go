@@ -29,7 +29,7 @@ type preflightOptions struct {
 	full                                      bool
 }
 
-// check refuses arguments, and a role that is none.
+// check refuses arguments and unknown roles.
 func (o *preflightOptions) check(cmd *cobra.Command, args []string) error {
 	if err := process.NoArgs(cmd, args); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (o *preflightOptions) check(cmd *cobra.Command, args []string) error {
 func (o *preflightOptions) register(cmd *cobra.Command) {
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVar(&o.full, "full", false, "try everything short of writing: read, watch, plan")
-	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to ask for: worker, controller or all")
+	cmd.Flags().StringVar(&o.role, "role", roleAll, "whose permissions to check: worker, controller or all")
 	cmd.Flags().StringVar(&o.hostKubeconfig, "host-kubeconfig", "", "kubeconfig of the cluster that Karmada's own controllers run in")
 	cmd.Flags().StringVar(&o.hostContext, "host-context", "", "context in it; empty is its current one")
 	cmd.Flags().StringVar(&o.controllerNamespace, "controller-namespace", "karmada-system", "namespace of Karmada's controller manager there")
@@ -82,7 +82,7 @@ Exit codes: 0 passed, warnings or not; 4 a check failed; 1 a check got no answer
 	return cmd
 }
 
-// The roles whose permissions can be asked for.
+// The roles whose permissions can be checked.
 const (
 	roleAll        = "all"
 	roleWorker     = "worker"
@@ -113,11 +113,11 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 	}); err != nil {
 		return err
 	}
-	return tell(cmd, o.form, checks, checks)
+	return printChecks(cmd, o.form, checks, checks)
 }
 
-// tell shows the checks of an answer; the error makes the exit code.
-func tell(cmd *cobra.Command, form show.Form, answer any, checks []preflight.Check) error {
+// printChecks prints the checks of an answer; the error sets the exit code.
+func printChecks(cmd *cobra.Command, form show.Form, answer any, checks []preflight.Check) error {
 	if err := answered(cmd, &form, answer, func(p show.Page) { showChecks(p, checks) }); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func tell(cmd *cobra.Command, form show.Form, answer any, checks []preflight.Che
 	return nil
 }
 
-// permissionsOf are what a role needs in the mode that is configured.
+// permissionsOf are the permissions that a role needs in the configured mode.
 func permissionsOf(c config.Config, role string) []k8sadapter.Permission {
 	var all []k8sadapter.Permission
 	if role != roleController {
@@ -160,7 +160,7 @@ func showChecks(p show.Page, checks []preflight.Check) {
 	t.Render()
 }
 
-// foundWidth is what is left of a line for what a check found.
+// foundWidth is the width of the column Found.
 const foundWidth = 76
 
 func resultWord(p show.Page, r preflight.Result) string {
@@ -174,7 +174,7 @@ func resultWord(p show.Page, r preflight.Result) string {
 	return p.Coloured(show.Busy, string(r))
 }
 
-// syncWithin bounds the first look of a watch at a large fleet.
+// syncWithin bounds the first sync of a large fleet.
 const syncWithin = time.Minute
 
 func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
@@ -207,7 +207,7 @@ func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 	}); err != nil {
 		return err
 	}
-	return tell(cmd, o.form, report, report.Checks)
+	return printChecks(cmd, o.form, report, report.Checks)
 }
 
 // tries reports what a role lists and watches; nil is everything.
@@ -223,7 +223,7 @@ func tries(c config.Config, role string) k8sadapter.May {
 	}
 }
 
-// withoutTemporal warns where Temporal does not answer: the rest can be tried.
+// withoutTemporal warns if Temporal does not answer.
 func (s *session) withoutTemporal(source plan.Source) []preflight.Check {
 	if source.Away == nil {
 		return nil
@@ -234,8 +234,7 @@ func (s *session) withoutTemporal(source plan.Source) []preflight.Check {
 	}}
 }
 
-// preflight is what to look at with a session's configuration; its Temporal only where
-// it was dialled.
+// preflight makes the checks for the configuration of a session; Temporal is checked only if it was dialled.
 func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (preflight.Preflight, error) {
 	p := preflight.Preflight{
 		Attributes: workflows.SearchAttributeNames(), Callers: s.callers,

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// app is what all verbs share.
+// app is shared by all verbs.
 type app struct {
 	flags *process.Flags
 	// dial and karmada reach the servers.
@@ -34,19 +34,19 @@ func newApp() *app {
 	}
 }
 
-// session is one verb's way to the servers.
+// session has the configuration of one command, and its connections.
 type session struct {
 	app      *app
 	config   config.Config
 	log      *slog.Logger
 	temporal *process.Temporal
 	progress *show.Progress
-	// callers is why the configuration is the caller's alone, empty where it is the workers'
-	// with what the caller says over it. It is set by reach.
+	// callers is why the configuration is the caller's alone, empty if it is the workers' with the caller's
+	// settings over it. reach sets it.
 	callers string
 }
 
-// load reads the configuration, and opens its log.
+// load reads the configuration and opens its log.
 func load(cmd *cobra.Command, flags *process.Flags) (config.Config, *slog.Logger, error) {
 	c, err := flags.Load()
 	if err != nil {
@@ -56,7 +56,7 @@ func load(cmd *cobra.Command, flags *process.Flags) (config.Config, *slog.Logger
 	return c, log, err
 }
 
-// look reads the configuration; Temporal is not dialled.
+// look reads the configuration without dialling Temporal.
 func (a *app) look(cmd *cobra.Command) (*session, error) {
 	c, err := a.flags.Load()
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *app) look(cmd *cobra.Command) (*session, error) {
 	return &session{app: a, config: c, log: log, progress: show.NewProgress(cmd.ErrOrStderr())}, err
 }
 
-// open is look with Temporal dialled; Temporal records as as the caller. The caller of open calls close.
+// open is look with Temporal dialled under the name as. The caller closes the session.
 func (a *app) open(cmd *cobra.Command, as string) (*session, error) {
 	s, err := a.look(cmd)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *session) dial(ctx context.Context, as string) error {
 	})
 }
 
-// reach dials Temporal, and goes by the configuration that the workers publish there, with what
-// the caller says over it. A Temporal that is away leaves the caller's.
+// reach dials Temporal, and loads the configuration that the workers publish there, with the caller's settings
+// over it. Without Temporal the caller's configuration stays.
 func (s *session) reach(ctx context.Context, as string) (away error) {
 	if away = s.dial(ctx, as); away != nil {
 		s.callers = "Temporal does not answer"
@@ -97,7 +97,7 @@ func (s *session) reach(ctx context.Context, as string) (away error) {
 	return nil
 }
 
-// follow takes over the workers' configuration, or says why it could not.
+// follow loads the workers' configuration, or returns why it cannot.
 func (s *session) follow(ctx context.Context) string {
 	pacer, why := s.source().Pacer(ctx)
 	switch {
@@ -114,14 +114,14 @@ func (s *session) follow(ctx context.Context) string {
 	return ""
 }
 
-// close ends the connection to Temporal, where there is one.
+// close closes the connection to Temporal, if there is one.
 func (s *session) close() {
 	if s.temporal != nil {
 		s.temporal.Close()
 	}
 }
 
-// reader reads from Karmada, a deletion timestamp on a cluster as the configuration says.
+// reader reads Karmada, with deletion timestamps on clusters read as configured.
 func (s *session) reader() (activities.Reader, error) {
 	karmada, err := s.app.karmada(s.config, s.log)
 	if err == nil && s.config.Drain.OnDeletion == rules.DeletionDrain {
@@ -130,7 +130,7 @@ func (s *session) reader() (activities.Reader, error) {
 	return karmada, err
 }
 
-// source queries workflows; it does not read Karmada.
+// source queries workflows.
 func (s *session) source() status.Source {
 	return status.Source{
 		Client: s.temporal.Client, Namespace: s.temporal.Options.Namespace, Instance: s.config.Instance, UI: s.config.UIURL,
@@ -138,7 +138,7 @@ func (s *session) source() status.Source {
 	}
 }
 
-// sender gives orders to workflows.
+// sender sends orders to workflows.
 func (s *session) sender() orders.Sender {
 	return orders.Sender{Client: s.temporal.Client, Instance: s.config.Instance, TaskQueue: s.config.TaskQueue}
 }
@@ -148,7 +148,7 @@ func (s *session) link(workflowID string) string {
 	return orders.Link(s.config.UIURL, s.temporal.Options.Namespace, workflowID)
 }
 
-// quiet keeps the SDK's chatter out of a short command, unless it was asked for.
+// quiet keeps the SDK's log out of a short command, unless a level is configured.
 func quiet(c config.Config) config.Config {
 	if c.Log.Level == config.Default().Log.Level {
 		c.Log.Level = "error"
@@ -156,7 +156,7 @@ func quiet(c config.Config) config.Config {
 	return c
 }
 
-// say writes a line to the command's output. A closed pipe ends nothing.
+// say writes a line to the command's output, and ignores a closed pipe.
 func say(cmd *cobra.Command, format string, args ...any) {
 	show.Page{Out: cmd.OutOrStdout()}.Line(format, args...)
 }
@@ -164,14 +164,13 @@ func say(cmd *cobra.Command, format string, args ...any) {
 // formFlag gives a command --output.
 func formFlag(cmd *cobra.Command, form *show.Form) {
 	cmd.Flags().VarP(form, "output", "o", form.Usage())
-	// It fails for a flag that does not exist alone.
+	// An error means a missing flag.
 	_ = cmd.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return form.Allowed(), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// answered writes an answer in the form that was asked for: as text drawn for people, or
-// encoded.
+// answered writes an answer in the requested form: drawn as text, or encoded.
 func answered(cmd *cobra.Command, form *show.Form, answer any, draw func(show.Page)) error {
 	if !form.ForPeople() {
 		return form.Encode(cmd.OutOrStdout(), answer)
@@ -180,7 +179,7 @@ func answered(cmd *cobra.Command, form *show.Form, answer any, draw func(show.Pa
 	return err
 }
 
-// drawn is text for people: colour is for terminals only.
+// drawn is text, with colour on terminals only.
 func drawn(cmd *cobra.Command, draw func(show.Page)) []byte {
 	var text bytes.Buffer
 	draw(show.Page{Out: &text, Now: time.Now(), Colour: show.IsTerminal(cmd.OutOrStdout())})

@@ -26,7 +26,7 @@ const (
 	setupTimeout = 3 * time.Minute
 )
 
-// setUp is what -o json prints.
+// setUp is the output of -o json.
 type setUp struct {
 	preflight.Standing
 	// Done are the steps, in order.
@@ -77,12 +77,12 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 		return err
 	}
 	defer temporal.Close()
-	var told bytes.Buffer
+	var steps bytes.Buffer
 	s := preflight.Setup{
 		Temporal: temporal, Namespace: temporal.Options.Namespace, Retention: o.retention, SetRetention: o.retain, Out: cmd.OutOrStdout(),
 	}
 	if !o.form.ForPeople() {
-		s.Out = &told
+		s.Out = &steps
 	}
 	if !o.temporalOnly {
 		karmada, err := process.Karmada(program, c, log, false)
@@ -98,7 +98,7 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 	if o.form.ForPeople() {
 		return nil // every step has said what it did
 	}
-	return o.form.Encode(cmd.OutOrStdout(), setUp{result, strings.Split(strings.TrimSpace(told.String()), "\n")})
+	return o.form.Encode(cmd.OutOrStdout(), setUp{result, strings.Split(strings.TrimSpace(steps.String()), "\n")})
 }
 
 func (a *app) codecCommand() *cobra.Command {
@@ -206,7 +206,7 @@ func (a *app) configCommand() *cobra.Command {
 	return cmd
 }
 
-// version is what -o json prints.
+// version is the output of -o json.
 type version struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

@@ -75,7 +75,7 @@ func fit(ctx context.Context, c config.Config, g *evictorGuard) error {
 	_, err := k.Rules(ctx)
 	switch {
 	case errors.Is(err, karmada.ErrGone):
-		return fmt.Errorf("the Karmada API server does not know ClusterTaintRule; %s", process.SetupHint)
+		return fmt.Errorf("the Karmada API server does not serve ClusterTaintRule; %s", process.SetupHint)
 	case err != nil && !errors.Is(err, karmada.ErrForbidden):
 		return err
 	}

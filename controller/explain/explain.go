@@ -1,8 +1,7 @@
-// Package explain shows why a binding moves, waits, or stays where it is: as the
-// failover that drives it says, and where none does by the failover's own judgements
-// over Karmada as it is.
+// Package explain shows why a binding moves, waits, or stays where it is: by the answer of its failover, or
+// without a failover by judging Karmada's objects with the same rules.
 //
-// It writes nothing, and says what it could not read.
+// It writes nothing, and lists what it could not read.
 package explain
 
 import (
@@ -23,17 +22,17 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// Explained is a binding and the reasons on every cluster that matters to it.
+// Explained is a binding, with the reasons on every cluster that concerns it.
 type Explained struct {
 	Binding  string `json:"binding"`
 	Resource string `json:"resource,omitempty"`
-	// Gone reports that it is not there any more: all of this is from before.
+	// Gone reports that the binding was deleted: all of this is history.
 	Gone     bool                    `json:"gone,omitempty"`
 	Targets  []karmada.TargetCluster `json:"targets,omitempty"`
 	Clusters []Cluster               `json:"clusters"`
-	// Runbook says where to look up the reasons for which it waits or stays.
+	// Runbook has the URL of each reason for which the binding waits or stays.
 	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
-	// Unread says what could not be read.
+	// Unread lists what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -43,19 +42,19 @@ type Cluster struct {
 	// Target reports that the binding uses it; Task is the eviction task for it, nil without.
 	Target bool  `json:"target,omitempty"`
 	Task   *Task `json:"task,omitempty"`
-	// Failover is what its failover says, nil when none has anything to do with the binding;
-	// WorkflowID and Link are that workflow's.
+	// Failover is the answer of the cluster's failover, nil when it does not concern the binding; WorkflowID and
+	// Link are of that workflow.
 	Failover   *workflows.Explanation `json:"failover,omitempty"`
 	WorkflowID string                 `json:"workflowID,omitempty"`
 	Link       string                 `json:"link,omitempty"`
-	// Unanswered is why the failover said nothing.
+	// Unanswered is why the failover did not answer.
 	Unanswered string `json:"unanswered,omitempty"`
-	// Migration is what the binding's own migration says, nil without.
+	// Migration is the answer of the binding's own migration, nil without one.
 	Migration *workflows.MigrationStatus `json:"migration,omitempty"`
 	// Ended are outcomes in failovers that are over, the newest first.
 	Ended []Ended `json:"ended,omitempty"`
-	// Now is what the taints and rules that stand would do to it, IfFailed what would happen
-	// if the cluster failed: both only where no failover runs.
+	// Now is the effect of the current taints and rules, IfFailed the effect of a failure of the cluster: both
+	// only without a failover.
 	Now      *Prospect `json:"now,omitempty"`
 	IfFailed *Prospect `json:"ifFailed,omitempty"`
 }
@@ -67,11 +66,11 @@ type Task struct {
 	Message  string `json:"message,omitempty"` // of Lifeboat's: the workflow that owns it
 }
 
-// Prospect is what would become of it.
+// Prospect is the planned effect on a binding.
 type Prospect struct {
 	Mode  rules.Mode                `json:"mode"`
 	Rules []activities.ForeseenRule `json:"rules,omitempty"`
-	// Reason is why nothing would happen to the cluster at all.
+	// Reason is why nothing would happen to the cluster.
 	Reason reason.Reason `json:"reason,omitempty"`
 	Plan   plan.Binding  `json:"plan"`
 }
@@ -79,14 +78,14 @@ type Prospect struct {
 // Source is where the answers come from.
 type Source struct {
 	plan.Source
-	// Trail is what the audit trail has of the binding, and of the failovers that had to do
-	// with it: see [About]. It is nil where none was read.
+	// Trail has the records of the audit trail about the binding and its failovers, see [About]; nil if none was
+	// read.
 	Trail []record.Audit
-	// Alone names workflows where Temporal is away.
+	// Alone names workflows while Temporal does not answer.
 	Alone status.Source
 }
 
-// Binding explains one binding; only, when not empty, is the one cluster to look at.
+// Binding explains one binding, on one cluster if only is not empty.
 func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Explained, error) {
 	b, err := ref.Find(ctx, s.Karmada)
 	if err != nil {
@@ -99,7 +98,7 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 	}
 	for _, name := range s.clustersOf(ctx, &b, only, &out) {
 		c := about(&b, name)
-		s.ask(ctx, &b, &c)
+		s.query(ctx, &b, &c)
 		if c.Failover != nil || c.Target || c.Task != nil || c.Unanswered != "" || only != "" {
 			out.Clusters = append(out.Clusters, c)
 		}
@@ -112,8 +111,7 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 	return out, err
 }
 
-// clustersOf are the clusters that may matter: where it runs, where a task stands for
-// it, and where a failover runs that may have moved it.
+// clustersOf are the targets of a binding, the clusters of its tasks, and all clusters whose failover runs.
 func (s Source) clustersOf(ctx context.Context, b *karmada.Binding, only string, out *Explained) []string {
 	if only != "" {
 		return []string{only}
@@ -140,7 +138,7 @@ func (s Source) clustersOf(ctx context.Context, b *karmada.Binding, only string,
 	})
 }
 
-// about is what the binding itself says of a cluster.
+// about is a cluster as the binding refers to it.
 func about(b *karmada.Binding, cluster string) Cluster {
 	c := Cluster{Cluster: cluster}
 	_, at := b.Target(cluster)
@@ -151,8 +149,8 @@ func about(b *karmada.Binding, cluster string) Cluster {
 	return c
 }
 
-// ask queries the cluster's failover, and the binding's own migration.
-func (s Source) ask(ctx context.Context, b *karmada.Binding, c *Cluster) {
+// query queries the failover of the cluster, and the migration of the binding.
+func (s Source) query(ctx context.Context, b *karmada.Binding, c *Cluster) {
 	if s.Status == nil {
 		return
 	}
@@ -175,7 +173,7 @@ func (s Source) ask(ctx context.Context, b *karmada.Binding, c *Cluster) {
 	}
 }
 
-// of is the answer about one cluster, made when there was none.
+// of is the entry of one cluster, added if it is missing.
 func (x *Explained) of(b *karmada.Binding, cluster string) *Cluster {
 	at := slices.IndexFunc(x.Clusters, func(c Cluster) bool { return c.Cluster == cluster })
 	if at < 0 {
@@ -185,8 +183,7 @@ func (x *Explained) of(b *karmada.Binding, cluster string) *Cluster {
 	return &x.Clusters[at]
 }
 
-// foresee computes, for the clusters that it uses and that do not fail over, why nothing
-// moves it now and what would if they failed.
+// foresee judges, for targets without a failover, why nothing moves the binding now, and the effect of a failure.
 func (s Source) foresee(ctx context.Context, b *karmada.Binding, out *Explained) error {
 	quiet := func(c Cluster) bool { return c.Target && c.Failover == nil }
 	if !slices.ContainsFunc(out.Clusters, quiet) {
@@ -225,12 +222,12 @@ func (s Source) prospect(ctx context.Context, of *activities.Snapshot, cluster s
 	return p, nil
 }
 
-// reasons are those for which it waits or stays; what is over is not among them.
+// reasons are those for which the binding waits or stays, without those of past failovers.
 func (x *Explained) reasons() []reason.Reason {
 	var out []reason.Reason
 	for _, c := range x.Clusters {
 		if c.Failover != nil {
-			out = append(out, standingReasons(c.Failover)...)
+			out = append(out, currentReasons(c.Failover)...)
 		}
 		for _, p := range []*Prospect{c.Now, c.IfFailed} {
 			if p == nil {
@@ -245,8 +242,8 @@ func (x *Explained) reasons() []reason.Reason {
 	return out
 }
 
-// standingReasons are those of a binding that a failover drives.
-func standingReasons(x *workflows.Explanation) []reason.Reason {
+// currentReasons are those of a binding in a running failover.
+func currentReasons(x *workflows.Explanation) []reason.Reason {
 	var out []reason.Reason
 	if x.Item != nil {
 		out = append(out, x.Item.Reason)

@@ -75,7 +75,7 @@ type encoded struct{ raw []byte }
 func (e encoded) HasValue() bool     { return len(e.raw) > 0 }
 func (e encoded) Get(into any) error { return json.Unmarshal(e.raw, into) }
 
-// asked answers queries by "<workflow> <query>"; running are the failovers that run, and report is that of the one that is over.
+// asked answers queries by "<workflow> <query>"; running are the running failovers, report is of a closed one.
 func asked(t *testing.T, s Source, by map[string]any, running []string, report *workflows.FailoverReport) Source {
 	t.Helper()
 	c := mocks.NewClient(t)
@@ -146,7 +146,7 @@ func joined(tree string) string {
 	return regexp.MustCompile(`\s*\n[│ ]*([^├└│ ])`).ReplaceAllString(tree, " $1")
 }
 
-func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
+func TestBinding_WithoutAFailover_ExplainsWhyNothingMovesIt(t *testing.T) {
 	w, s := fleet(t)
 	x, text := explained(t, s, "")
 	require.Len(t, x.Clusters, 2)
@@ -179,10 +179,10 @@ func TestWithoutAFailoverItIsToldWhyNothingMoves(t *testing.T) {
 	require.Contains(t, text, "it would stay: no rule puts a taint")
 	w.PutTaint("m1", corev1.Taint{Key: "example.org/maintenance", Effect: corev1.TaintEffectNoExecute})
 	_, text = explained(t, s, "m1")
-	require.Contains(t, text, "is lifeboat controller running?", "a taint stands and nobody acts on it")
+	require.Contains(t, text, "is lifeboat controller running?", "no failover runs in spite of the taint")
 }
 
-// evacuating is what m1's failover says of the binding.
+// evacuating is the answer of m1's failover about the binding.
 func evacuating() workflows.Explanation {
 	seconds := int64(300)
 	return workflows.Explanation{
@@ -202,7 +202,7 @@ func evacuating() workflows.Explanation {
 	}
 }
 
-func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
+func TestBinding_Queued_ShowsEveryReason(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
 	x.Item, x.Ahead = &queue.Item{Key: cart, State: queue.Tolerating, Reason: reason.AwaitingDue}, 4
@@ -241,7 +241,7 @@ func TestAQueuedBindingShowsItsWholeChainOfReasons(t *testing.T) {
 	}
 }
 
-func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
+func TestBinding_Moving_ShowsItsMigration(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
 	x.Move = &workflows.Move{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
@@ -261,7 +261,7 @@ func TestAMovingBindingShowsHowItsMigrationStands(t *testing.T) {
 	}
 }
 
-func TestAfterTheFactTheReportTells(t *testing.T) {
+func TestBinding_ClosedFailover_ShowsItsReport(t *testing.T) {
 	w, s := fleet(t)
 	uid := w.Peek(cart).UID
 	report := workflows.FailoverReport{Cluster: "m4", FailoverID: "e", Attempts: []workflows.AttemptReport{
@@ -280,7 +280,7 @@ func TestAfterTheFactTheReportTells(t *testing.T) {
 	require.Len(t, x.Clusters, 3)
 }
 
-func TestAFailoverThatDoesNotAnswerIsNotTakenForNone(t *testing.T) {
+func TestBinding_FailoverWithoutAnswer_IsNamed(t *testing.T) {
 	_, s := fleet(t)
 	c := mocks.NewClient(t)
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryExplain, mock.Anything).Return(nil, context.DeadlineExceeded)
@@ -291,7 +291,7 @@ func TestAFailoverThatDoesNotAnswerIsNotTakenForNone(t *testing.T) {
 	require.Len(t, x.Unread, 1)
 }
 
-func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
+func TestWord_DescribesTheTolerationOfEachTaint(t *testing.T) {
 	v := View{show.Page{Now: now}}
 	seconds := int64(5)
 	for want, w := range map[string]rules.TaintWord{
@@ -306,4 +306,98 @@ func TestAPolicysWordToEachTaintIsToldInWords(t *testing.T) {
 		require.Contains(t, v.word(w, true), want)
 	}
 	require.Equal(t, "it moves what does not tolerate it", v.word(rules.TaintWord{}, false))
+}
+
+// trailOf is what a trail has of a failover of m4 in which the cart moved to m1, and
+// the till had a story of its own.
+func trailOf(failoverID string) []record.Audit {
+	at := now.Add(-time.Hour)
+	rec := func(kind record.Kind, bindings []string, edit func(*record.Audit)) record.Audit {
+		at = at.Add(time.Minute)
+		r := record.Audit{
+			ID: failoverID + string(kind) + strings.Join(bindings, ","), Time: at, Kind: kind, Attempt: 1, Cluster: "m4", FailoverID: failoverID, Bindings: bindings,
+		}
+		if edit != nil {
+			edit(&r)
+		}
+		return r
+	}
+	cartToo := []string{"shop/till-deployment", cart.String()}
+	return []record.Audit{
+		rec(record.AuditFailureConfirmed, nil, func(r *record.Audit) { r.Evidence = map[string]string{"ready": "False (ClusterNotReachable)"} }),
+		rec(record.AuditBindingQueued, cartToo, func(r *record.Audit) { r.Evidence = map[string]string{"taint": "down:NoExecute"} }),
+		rec(record.AuditOrderGiven, []string{"shop/till-deployment"}, func(r *record.Audit) { r.Order, r.Who, r.Why = "skip", "jane", "it may die" }),
+		rec(record.AuditOrderGiven, []string{cart.String()}, func(r *record.Audit) { r.Order, r.Who, r.Why = "prioritise", "ada", "money" }),
+		rec(record.AuditBindingEvicted, []string{cart.String()}, nil),
+		rec(record.AuditBindingOutcome, []string{cart.String()}, func(r *record.Audit) { r.Outcome, r.To = phase.OutcomeMigrated, []string{"m1"} }),
+		rec(record.AuditFailoverClosed, nil, func(r *record.Audit) { r.Phase = string(phase.FailoverRecovered) }),
+	}
+}
+
+// kept are the records that would be read for the cart.
+func kept(records []record.Audit) []record.Audit {
+	var out []record.Audit
+	for _, r := range records {
+		if About(cart, "")(&r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Rules: R4.16-9.
+func TestBinding_FailoverOnlyInTheTrail_IsShown(t *testing.T) {
+	_, s := fleet(t)
+	s = asked(t, s, nil, nil, nil)
+	s.Trail = kept(trailOf("e"))
+	x, text := explained(t, s, "")
+	require.Contains(t, text, "before: attempt 1: Migrated, now on m1, 11:06:00 UTC (54m ago), by the audit trail")
+	require.Contains(t, text, "FailureConfirmed: ready=False (ClusterNotReachable)")
+	require.Contains(t, text, "11:04:00 UTC (56m ago) ordered: prioritise: by ada; money")
+	require.NotContains(t, text, "jane", "it is not about this one")
+	c := x.Clusters[len(x.Clusters)-1]
+	require.Equal(t, "m4", c.Cluster)
+	require.Equal(t, FromTrail, c.Ended[0].From)
+	require.Len(t, c.Ended[0].Records, 6)
+
+	only, _ := explained(t, s, "m1")
+	require.Len(t, only.Clusters, 1, "the one that was asked about")
+}
+
+// Rules: R4.16-9.
+func TestBinding_ReportAndTrail_ShowTheRecordsOfAnOutcome(t *testing.T) {
+	w, s := fleet(t)
+	report := workflows.FailoverReport{Cluster: "m4", FailoverID: "e", Attempts: []workflows.AttemptReport{
+		{Attempt: 1, Results: []record.Result{{Key: cart, UID: w.Peek(cart).UID, Outcome: phase.OutcomeMigrated, To: []string{"m1"}, At: now}}},
+	}}
+	s = asked(t, s, nil, nil, &report)
+	_, text := explained(t, s, "")
+	require.Contains(t, text, "by the report in Temporal")
+	require.NotContains(t, text, "audit trail")
+	s.Trail = kept(trailOf("e"))
+	x, text := explained(t, s, "")
+	require.Contains(t, text, "by the report in Temporal; how it came to that, by the audit trail")
+	require.Contains(t, text, "BindingEvicted")
+	require.Equal(t, FromReport, x.Clusters[len(x.Clusters)-1].Ended[0].From)
+}
+
+// Rules: R4.16-9.
+func TestBinding_Deleted_ShowsItsHistory(t *testing.T) {
+	w, s := fleet(t)
+	w.DeleteBinding(cart)
+	ref, err := subject.Parse("shop/cart-deployment", "")
+	require.NoError(t, err)
+	s.Alone = status.Source{}
+	_, err = s.Binding(t.Context(), ref, "")
+	require.ErrorIs(t, err, subject.ErrNotFound, "nothing is known of it")
+
+	s.Trail = kept(trailOf("e")[:5])
+	x, err := s.Binding(t.Context(), ref, "")
+	require.NoError(t, err)
+	require.True(t, x.Gone)
+	var text strings.Builder
+	View{show.Page{Out: &text, Now: now}}.Binding(x)
+	require.Contains(t, text.String(), "does not exist any more")
+	require.Contains(t, text.String(), "no outcome on record")
+	require.Contains(t, text.String(), "not read: Temporal: no route")
 }

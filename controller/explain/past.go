@@ -12,45 +12,44 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 )
 
-// Ended is an outcome in a failover that is over.
+// Ended is an outcome in a closed failover.
 type Ended struct {
 	FailoverID string `json:"failoverID"`
 	Attempt    int    `json:"attempt"`
 	record.Result
 	// From is the source of the outcome.
 	From Knower `json:"from"`
-	// Records are how it came to that by the audit trail, the oldest first: those about the
-	// binding, and those about its failover as a whole.
+	// Records are the records of the audit trail that led to the outcome, the oldest first: about the binding, and
+	// about its failover.
 	Records []record.Audit `json:"records,omitempty"`
 }
 
-// Knower says where knowledge of what is over comes from.
+// Knower is the source of an outcome.
 type Knower string
 
-// The knowers.
+// The sources of outcomes.
 const (
 	FromReport Knower = "Temporal"
 	FromTrail  Knower = "audit trail"
 )
 
-// lookBack is how many failovers that are over are searched, the newest ones.
+// lookBack is how many closed failovers are searched, the newest first.
 const lookBack = 2000
 
-// About selects the records of an audit trail about one binding, or about a failover as
-// a whole.
+// About selects the records of an audit trail about one binding or about a whole failover.
 func About(key karmada.BindingKey, instance string) func(*record.Audit) bool {
 	return func(x *record.Audit) bool {
 		return x.Instance == instance && x.FailoverID != "" && concerns(*x, key)
 	}
 }
 
-// concerns reports whether a record is about a binding, or about its failover as a whole.
+// concerns reports whether a record is about a binding, or about its whole failover.
 func concerns(x record.Audit, key karmada.BindingKey) bool {
 	return len(x.Bindings) == 0 || slices.Contains(x.Bindings, key.String())
 }
 
-// history finds what became of the binding in failovers that are over: by all reports
-// that Temporal still has, and by the audit trail.
+// history adds the outcomes of the binding in closed failovers, from the reports in Temporal and from the audit
+// trail.
 func (s Source) history(ctx context.Context, b *karmada.Binding, only string, out *Explained) error {
 	var failovers []status.PastFailover
 	var away error
@@ -76,8 +75,8 @@ func (s Source) history(ctx context.Context, b *karmada.Binding, only string, ou
 	return away
 }
 
-// endedIn are a binding's outcomes in one failover, the newest attempt first. The trail
-// has it by its name alone.
+// endedIn are a binding's outcomes in one failover, the newest attempt first. The trail identifies it by name
+// alone.
 func endedIn(e status.PastFailover, b *karmada.Binding) []Ended {
 	var out []Ended
 	for _, attempt := range slices.Backward(e.Attempts) {
@@ -98,15 +97,16 @@ func endedIn(e status.PastFailover, b *karmada.Binding) []Ended {
 	return out
 }
 
-// outcomes are those of the binding; one without a uid comes from the trail, where the trail has it.
-func outcomes(results []record.Result, b *karmada.Binding, told bool) []Ended {
+// outcomes are those of the binding. A result without a uid is from the trail, if the trail has records of the
+// binding.
+func outcomes(results []record.Result, b *karmada.Binding, inTrail bool) []Ended {
 	var out []Ended
 	for _, r := range results {
 		if r.Key != b.Key || r.UID != "" && b.UID != "" && r.UID != b.UID {
 			continue
 		}
 		from := FromReport
-		if r.UID == "" && told {
+		if r.UID == "" && inTrail {
 			from = FromTrail
 		}
 		out = append(out, Ended{Result: r, From: from})
@@ -114,7 +114,7 @@ func outcomes(results []record.Result, b *karmada.Binding, told bool) []Ended {
 	return out
 }
 
-// inAttempt are the records of one attempt about a binding, or about the failover as a whole.
+// inAttempt are the records of one attempt about a binding or about the whole failover.
 func inAttempt(trail []record.Audit, key karmada.BindingKey, attempt int) []record.Audit {
 	var out []record.Audit
 	for _, x := range trail {
@@ -125,8 +125,7 @@ func inAttempt(trail []record.Audit, key karmada.BindingKey, attempt int) []reco
 	return out
 }
 
-// gone shows what is known of a binding that is not there any more;
-// notFound is said where nothing is.
+// gone explains a deleted binding from its history; without any it returns notFound.
 func (s Source) gone(ctx context.Context, ref subject.Ref, only string, notFound error) (Explained, error) {
 	key, known := ref.Key()
 	if !known || !errors.Is(notFound, subject.ErrNotFound) {

@@ -26,7 +26,7 @@ import (
 // View shows an explanation as a tree.
 type View struct{ show.Page }
 
-// tree is what grows.
+// tree is the tree that is drawn.
 type tree struct {
 	list.Writer
 	page show.Page
@@ -39,7 +39,7 @@ func (t tree) leaf(format string, args ...any) {
 	t.AppendItem(text.WrapSoft(strings.TrimSpace(t.page.Plain(fmt.Sprintf(format, args...))), leafWidth))
 }
 
-// under hangs what grow adds below the last leaf.
+// under adds the leaves of grow below the last leaf.
 func (t tree) under(grow func()) {
 	t.Indent()
 	grow()
@@ -100,7 +100,7 @@ func (v View) cluster(t tree, binding string, c *Cluster) {
 	t.under(func() { v.tail(t, c) })
 }
 
-// tail is what is said of a cluster last: the task, and what was before.
+// tail is the end of a cluster's branch: the task, and past outcomes.
 func (v View) tail(t tree, c *Cluster) {
 	if c.Task != nil {
 		t.leaf("task of %s stands: %s %s", c.Task.Producer, c.Task.Reason, c.Task.Message)
@@ -146,7 +146,7 @@ func (v View) failover(t tree, c *Cluster) {
 	}
 }
 
-// word is what its policy says to a taint.
+// word is the effect of the binding's policy on a taint.
 func (v View) word(w rules.TaintWord, known bool) string {
 	switch {
 	case !known:
@@ -176,7 +176,7 @@ func toleration(t corev1.Toleration) string {
 	return fmt.Sprintf("[%s %s, %s]", key, cmp.Or(string(t.Effect), "any effect"), long)
 }
 
-// byHand says where an operator's priority took the place of the frozen one.
+// byHand names the frozen priority that an order replaced.
 func byHand(x *workflows.Explanation) string {
 	if x.Item == nil || x.Priority == x.Policy.Priority {
 		return ""
@@ -191,7 +191,7 @@ func stoodStill(frozen []rules.Interval) string {
 	return fmt.Sprintf("; toleration clocks stood still %d times", len(frozen))
 }
 
-// standing is what it waits for where it does not move.
+// standing is what a binding waits for before its migration.
 func (v View) standing(x *workflows.Explanation) []string {
 	switch {
 	case x.Item != nil:
@@ -248,7 +248,8 @@ func because(reason reason.Reason, message string) string {
 	return string(reason) + ": " + message
 }
 
-// moving is what the page of its migration says; what the failover last got of it where that does not answer.
+// moving draws the page of the migration, or the last state that the failover got if the migration does not
+// answer.
 func (v View) moving(t tree, c *Cluster) {
 	m, s := c.Failover.Move, c.Migration
 	if s == nil {
@@ -275,7 +276,7 @@ func (v View) moving(t tree, c *Cluster) {
 	})
 }
 
-// answers are what an operator can say to what a binding waits for.
+// answers are the orders that a binding waits for.
 func answers(binding string, c *Cluster) []string {
 	switch x := c.Failover; {
 	case c.Migration != nil:
@@ -306,10 +307,10 @@ func (v View) result(attempt int, r record.Result) string {
 	return line
 }
 
-// recordLines bounds how much of a trail is drawn below one outcome.
+// recordLines bounds the records that are drawn for one outcome.
 const recordLines = 30
 
-// records draws how it came to an outcome by the audit trail.
+// records draws the records of the audit trail for an outcome.
 func (v View) records(t tree, e Ended) {
 	for n, r := range e.Records {
 		if n == recordLines {
@@ -321,7 +322,7 @@ func (v View) records(t tree, e Ended) {
 	}
 }
 
-// sourceOf says where it is known from that it ended so, and how.
+// sourceOf names the source of an outcome, and of its records.
 func sourceOf(e Ended) string {
 	if e.From == FromReport && len(e.Records) > 0 {
 		return "the report in Temporal; how it came to that, by the audit trail"
@@ -332,7 +333,7 @@ func sourceOf(e Ended) string {
 	return "the audit trail"
 }
 
-// stays shows why nothing moves it, and what would if its cluster failed.
+// stays draws why nothing moves a binding, and the effect of a failure of its cluster.
 func (v View) stays(t tree, c *Cluster) {
 	if now := c.Now; now != nil {
 		t.leaf("%s mode", now.Mode)
@@ -372,5 +373,5 @@ func (v View) would(f *Prospect) string {
 	return "it would stay: " + because(p.Reason, p.Message)
 }
 
-// moment is a moment with how far ahead or ago, "never" without one.
+// moment is a moment with its distance from now, "never" if it is zero.
 func (v View) moment(at time.Time) string { return cmp.Or(view.Moment(at, v.Now), "never") }

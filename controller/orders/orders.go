@@ -1,3 +1,5 @@
+// Package orders sends an order of an operator to its workflow, and waits for the answer. Every order carries who
+// and why. The workflow decides whether it accepts the order.
 package orders
 
 import (
@@ -8,10 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/controller/watch"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 var (
@@ -24,15 +31,14 @@ var (
 // Fleet is the name under which orders to the pacer go.
 const Fleet = "fleet"
 
-// patience is how long an answer is waited for. Updates are not answered while no
-// worker runs.
+// patience bounds the wait for an answer: no worker may run.
 const patience = 20 * time.Second
 
 // Sender sends orders.
 type Sender struct {
 	Client   client.Client
 	Instance string
-	// TaskQueue is where a failover is started that does not run yet.
+	// TaskQueue is of a failover that is started.
 	TaskQueue string
 }
 
@@ -42,7 +48,7 @@ type Target struct {
 	Name       string // of the cluster, or Fleet
 }
 
-// Target finds the workflow for a cluster's name, or Fleet.
+// Target is the workflow of a cluster's failover, or of the pacer for Fleet.
 func (d Sender) Target(name string) Target {
 	if name == Fleet {
 		return Target{WorkflowID: workflows.FleetPacerID(d.Instance), Name: Fleet}
@@ -50,9 +56,8 @@ func (d Sender) Target(name string) Target {
 	return Target{WorkflowID: workflows.ClusterFailoverID(d.Instance, name), Name: name}
 }
 
-// Pause stops dispatch for a cluster, for some of its bindings where the order says
-// whom, or halts the fleet. Where the workflow cannot
-// answer, a plain signal is left for it: signals are always recorded.
+// Pause stops dispatch for a cluster or for some of its bindings, or halts the fleet. If the workflow does not
+// answer, the pause is sent as a signal, which Temporal always records.
 func (d Sender) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
 		return d.Give(ctx, to, workflows.UpdateHalt, o.Order)
@@ -67,8 +72,8 @@ func (d Sender) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (
 	return "the workflow did not answer; a pause was left for it as a signal, it obeys as soon as a worker runs", nil
 }
 
-// Resume continues dispatch for a cluster or for some of its bindings, re-opens a
-// stopped failover, or ends a halt of the fleet.
+// Resume continues dispatch for a cluster or for some of its bindings, re-opens a stopped failover, or ends a halt
+// of the fleet.
 func (d Sender) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
 	if to.Name == Fleet {
 		return d.Give(ctx, to, workflows.UpdateResume, o.Order)
@@ -76,12 +81,12 @@ func (d Sender) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) 
 	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: o})
 }
 
-// Enforce has a failover that began in observe act from now on.
+// Enforce makes a failover that began in observe act.
 func (d Sender) Enforce(ctx context.Context, to Target, o workflows.Order) (string, error) {
 	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
 }
 
-// Give gives an order to a workflow that runs: its update of that name.
+// Give sends an order as an update to a workflow that runs.
 func (d Sender) Give(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -99,7 +104,7 @@ func (d Sender) Give(ctx context.Context, to Target, name string, o any) (string
 	return answer, nil
 }
 
-// explain says in a sentence why an order did not get through, and what to do.
+// explain describes why an order failed, and what to do.
 func explain(to Target, name string, err error) error {
 	var missing *serviceerror.NotFound
 	var refused *temporal.ApplicationError
@@ -124,4 +129,103 @@ func Link(ui, namespace, workflowID string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", strings.TrimRight(ui, "/"), url.PathEscape(namespace), url.PathEscape(workflowID))
+}
+
+// closingTries is how often an order is sent to a failover that is closing.
+const closingTries = 5
+
+// Begin sends an order to a failover, which is started if it does not run. It tries again when the failover was
+// closing.
+func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (string, error) {
+	var err error
+	for range closingTries {
+		var answer string
+		if answer, err = d.startAndUpdate(ctx, to, name, o); err == nil {
+			return answer, nil
+		}
+		var closing *temporal.ApplicationError
+		if !errors.As(err, &closing) || closing.Type() != workflows.ErrorClosing {
+			break
+		}
+	}
+	return "", explain(to, name, err)
+}
+
+// Drained is the progress of a drain.
+type Drained struct {
+	// Left are bindings that are queued or moving. Blocked are those of them that cannot move now, by reason.
+	Left    int            `json:"left"`
+	Blocked map[string]int `json:"blocked,omitempty"`
+	// Done: nothing is left to move. Ended: the drain was ended.
+	Done  bool `json:"done"`
+	Ended bool `json:"ended,omitempty"`
+}
+
+// DrainProgress is the progress of the drain of a failover.
+func DrainProgress(s workflows.FailoverStatus) Drained {
+	p := Drained{Left: len(s.Moves) + s.Left, Ended: s.Cluster.Drain == nil}
+	for _, i := range s.Items {
+		switch i.State {
+		case queue.Idle:
+			continue
+		case queue.Blocked:
+			if p.Blocked == nil {
+				p.Blocked = map[string]int{}
+			}
+			p.Blocked[string(i.Reason)]++
+		case queue.Tolerating, queue.Due, queue.Ready, queue.Behind, queue.Fence, queue.Paused, queue.Hold, queue.Ended:
+		}
+		p.Left++
+	}
+	p.Done = !p.Ended && p.Left == 0 && s.Phase == phase.FailoverEvacuated && !s.Listed.IsZero()
+	return p
+}
+
+// progressPoll is how often the progress is queried.
+const progressPoll = 2 * time.Second
+
+// AwaitDrain waits until nothing is left to move, and reports changed progress. It ends with ctx, or when the
+// drain has ended.
+func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error), report func(Drained)) error {
+	reported := -1
+	return wait.PollUntilContextCancel(ctx, progressPoll, true, func(ctx context.Context) (bool, error) {
+		p, err := look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case err != nil:
+			return false, err
+		case p.Ended:
+			return false, ErrDrainEnded
+		case p.Left != reported || p.Done:
+			reported = p.Left
+			report(p)
+		}
+		return p.Done, nil
+	})
+}
+
+// ErrDrainEnded is returned when a drain ended before nothing was left to move.
+var ErrDrainEnded = errors.New("the drain has ended before everything had moved")
+
+// startAndUpdate sends an update to a cluster's failover, which is started if it does not run.
+func (d Sender) startAndUpdate(ctx context.Context, to Target, name string, o any) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	sender := watch.Temporal{Client: d.Client, TaskQueue: d.TaskQueue, Instance: d.Instance}
+	options, params := sender.Failover(to.Name)
+	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
+	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(options, workflows.TypeClusterFailover, params),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			WorkflowID: to.WorkflowID, UpdateName: name, Args: []any{o},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err != nil {
+		return "", err
+	}
+	var answer string
+	err = handle.Get(ctx, &answer)
+	return answer, err
 }

@@ -1,8 +1,6 @@
-// Package plan foresees what would happen if a cluster failed now, and what is still to
-// happen where one has.
+// Package plan foresees the effect of a failure of a cluster now, or what a running failover has left to do.
 //
-// It promises to judge nothing itself: it has the worker's own activities judge over
-// Karmada as it was just read. It writes nothing.
+// It judges nothing itself: the worker's activities judge a snapshot of Karmada. It writes nothing.
 package plan
 
 import (
@@ -25,37 +23,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Plan is what would become of everything on one cluster.
+// Plan is the planned effect on all bindings of one cluster.
 type Plan struct {
 	Cluster string     `json:"cluster"`
 	At      time.Time  `json:"at"`
 	Mode    rules.Mode `json:"mode"`
-	// Phase is that of the failover that runs already, empty when none does.
+	// Phase is of the running failover, empty without one.
 	Phase phase.Failover `json:"phase,omitempty"`
-	// Underway are bindings that it has begun to move, Settled those with an outcome.
+	// Underway are bindings that it is moving, Settled those with an outcome.
 	Underway int `json:"underway,omitempty"`
 	Settled  int `json:"settled,omitempty"`
-	// Paused is who paused it.
+	// Paused is the order that paused it.
 	Paused *workflows.Order `json:"paused,omitempty"`
-	// Confirmed is when the failure would be confirmed, zero when it never would.
+	// Confirmed is when the failure would be confirmed, zero if never.
 	Confirmed time.Time `json:"confirmed,omitzero"`
-	// Reason is why nothing would move at all, empty when something could.
+	// Reason is why nothing would move, empty when something could.
 	Reason reason.Reason             `json:"reason,omitempty"`
 	Rules  []activities.ForeseenRule `json:"rules,omitempty"`
 	Pace   pace.Pace                 `json:"pace"`
-	// Totals are of all bindings, Priorities of those of one priority, highest first.
+	// Totals count all bindings, Priorities those of each priority, highest first.
 	Totals     Totals          `json:"totals"`
 	Priorities []PriorityTotal `json:"priorities,omitempty"`
-	// Deficit is what those need that no cluster has room for.
+	// Deficit is the resources that no cluster has room for.
 	Deficit corev1.ResourceList `json:"capacityDeficit,omitempty"`
-	// Ends is when the last move would begin, zero when that is not known.
+	// Ends is when the last migration would begin, zero if unknown.
 	Ends     time.Time `json:"ends,omitzero"`
 	Bindings []Binding `json:"bindings,omitempty"`
-	// Unread says what could not be asked.
+	// Unread lists what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Totals count bindings by what would become of them.
+// Totals count bindings by verdict.
 type Totals struct {
 	Moves       int `json:"moves"`
 	Blocked     int `json:"blocked"`
@@ -71,7 +69,7 @@ type PriorityTotal struct {
 	Ends time.Time `json:"ends,omitzero"`
 }
 
-// Binding is what would become of one binding.
+// Binding is the planned effect on one binding.
 type Binding struct {
 	Binding    string              `json:"binding"`
 	Resource   string              `json:"resource"`
@@ -91,25 +89,25 @@ type Binding struct {
 type Source struct {
 	Karmada  activities.Reader
 	Settings activities.Settings
-	// Status queries the workflows; nil where Temporal does not answer, and Away says why.
+	// Status queries the workflows; nil if Temporal does not answer, and Away is the error.
 	Status *status.Source
 	Away   error
 	Owners activities.Owners
-	// Moves finds which copy a migration holds; nil where Temporal does not answer.
+	// Moves reads which copy a migration holds; nil if Temporal does not answer.
 	Moves activities.Moves
 	Now   func() time.Time
-	// Progress shows how far the reading is.
+	// Progress shows the progress of reading.
 	Progress *show.Progress
-	// Runbook is a page with a heading for every reason, empty without.
+	// Runbook is the URL of the runbook, empty without one.
 	Runbook string
-	// Unread says what could not be read before.
+	// Unread lists what could not be read before.
 	Unread []string
 }
 
-// nobody stands in for the owners of tasks where Temporal does not answer.
-type nobody struct{}
+// noOwners replaces the owners of tasks if Temporal does not answer.
+type noOwners struct{}
 
-func (nobody) Running(context.Context, string) (bool, error) { return false, nil }
+func (noOwners) Running(context.Context, string) (bool, error) { return false, nil }
 
 // Cluster plans for one cluster.
 func (s Source) Cluster(ctx context.Context, cluster string) (Plan, error) {
@@ -117,14 +115,14 @@ func (s Source) Cluster(ctx context.Context, cluster string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	return s.of(ctx, snapshot, s.askPacer(ctx), cluster)
+	return s.of(ctx, snapshot, s.queryPacer(ctx), cluster)
 }
 
 // Planner judges over a snapshot.
 func (s Source) Planner(of *activities.Snapshot) *activities.Planner {
 	owners := s.Owners
 	if owners == nil {
-		owners = nobody{}
+		owners = noOwners{}
 	}
 	return activities.NewPlanner(of, owners, s.Moves, s.Settings)
 }
@@ -138,8 +136,7 @@ func (s Source) Read(ctx context.Context) (snapshot *activities.Snapshot, err er
 	return snapshot, err
 }
 
-// All plans for every cluster, each as if it alone failed: the one that would hurt most
-// comes first. Bindings are left out.
+// All plans for every cluster, each as if it alone failed, the worst first. The plans have no bindings.
 func (s Source) All(ctx context.Context) ([]Plan, error) {
 	snapshot, err := s.Read(ctx)
 	if err != nil {
@@ -150,7 +147,7 @@ func (s Source) All(ctx context.Context) ([]Plan, error) {
 		return nil, err
 	}
 	plans := []Plan{}
-	pacer := s.askPacer(ctx)
+	pacer := s.queryPacer(ctx)
 	err = s.Progress.While(ctx, "planning", func(ctx context.Context) error {
 		for n, c := range fleet {
 			s.Progress.Step(n, len(fleet))
@@ -167,8 +164,8 @@ func (s Source) All(ctx context.Context) ([]Plan, error) {
 	return plans, err
 }
 
-// worse puts first where most is stuck, counted from the highest priority on; then what
-// takes longest, then what moves most.
+// worse compares the stuck bindings, counted from the highest priority on; then the end; then the number of
+// migrations.
 func worse(x, y Plan) int {
 	for _, priority := range prioritiesOf(x, y) {
 		if by := cmp.Compare(y.stuck(priority), x.stuck(priority)); by != 0 {
@@ -189,7 +186,7 @@ func prioritiesOf(plans ...Plan) []int32 {
 	return slices.Compact(out)
 }
 
-// stuck counts what should move at a priority and cannot.
+// stuck counts the bindings of a priority that should move and cannot.
 func (p Plan) stuck(priority int32) int {
 	for _, t := range p.Priorities {
 		if t.Priority == priority {
@@ -199,12 +196,12 @@ func (p Plan) stuck(priority int32) int {
 	return 0
 }
 
-// of plans for one cluster by what was read, and by its failover where one runs.
-func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pacerWord, cluster string) (Plan, error) {
+// of plans for one cluster by the snapshot, and by its failover if one runs.
+func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pacerAnswer, cluster string) (Plan, error) {
 	p := Plan{Cluster: cluster, Unread: slices.Clone(s.Unread)}
 	request := activities.ForeseeRequest{Cluster: cluster, At: s.Now()}
-	pacer.heard(&p, &request)
-	s.running(ctx, &p, &request)
+	pacer.addTo(&p, &request)
+	s.addFailover(ctx, &p, &request)
 	f, err := s.Planner(snapshot.Failed(cluster, request.At)).Foresee(ctx, request)
 	switch {
 	case errors.Is(err, karmada.ErrGone):
@@ -216,28 +213,28 @@ func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pac
 	return p, nil
 }
 
-// ErrNotFound is returned for a cluster that there is not.
+// ErrNotFound is returned for an unknown cluster.
 var ErrNotFound = errors.New("no such cluster")
 
-// pacerWord is what the pacer said, or why it said nothing.
-type pacerWord struct {
+// pacerAnswer is the status of the pacer, or why it did not answer.
+type pacerAnswer struct {
 	status workflows.PacerStatus
 	unread string
 }
 
-func (s Source) askPacer(ctx context.Context) pacerWord {
+func (s Source) queryPacer(ctx context.Context) pacerAnswer {
 	if s.Status == nil {
-		return pacerWord{unread: "Temporal: " + s.Away.Error()}
+		return pacerAnswer{unread: "Temporal: " + s.Away.Error()}
 	}
-	said, why := s.Status.Pacer(ctx)
+	answer, why := s.Status.Pacer(ctx)
 	if why != "" {
 		why = "pacer: " + why
 	}
-	return pacerWord{status: said, unread: why}
+	return pacerAnswer{status: answer, unread: why}
 }
 
-// heard takes what operators ordered of the pacer, and the moves that it remembers.
-func (w pacerWord) heard(p *Plan, r *activities.ForeseeRequest) {
+// addTo adds the orders of operators to the pacer, and the moves that it remembers.
+func (w pacerAnswer) addTo(p *Plan, r *activities.ForeseeRequest) {
 	if w.unread != "" {
 		p.Unread = append(p.Unread, w.unread)
 		return
@@ -250,8 +247,8 @@ func (w pacerWord) heard(p *Plan, r *activities.ForeseeRequest) {
 	}
 }
 
-// running queries the failover that runs.
-func (s Source) running(ctx context.Context, p *Plan, r *activities.ForeseeRequest) {
+// addFailover adds the state of the running failover.
+func (s Source) addFailover(ctx context.Context, p *Plan, r *activities.ForeseeRequest) {
 	if s.Status == nil {
 		return
 	}
@@ -264,12 +261,12 @@ func (s Source) running(ctx context.Context, p *Plan, r *activities.ForeseeReque
 		return
 	}
 	if !f.Phase.Terminal() {
-		p.goOn(f.FailoverStatus, r)
+		p.continueFrom(f.FailoverStatus, r)
 	}
 }
 
-// goOn takes what a failover has frozen and begun.
-func (p *Plan) goOn(st *workflows.FailoverStatus, r *activities.ForeseeRequest) {
+// continueFrom adds what a failover has frozen and begun.
+func (p *Plan) continueFrom(st *workflows.FailoverStatus, r *activities.ForeseeRequest) {
 	p.Phase, p.Paused = st.Phase, st.Paused
 	r.Windows, r.Virtual, r.Frozen = st.Windows, st.Virtual, st.Frozen
 	r.Policies, r.Skip = map[karmada.BindingKey]rules.Policy{}, map[karmada.BindingKey]bool{}
@@ -292,7 +289,7 @@ func (p *Plan) goOn(st *workflows.FailoverStatus, r *activities.ForeseeRequest) 
 	}
 }
 
-// take puts a foresight into an operator's words, and counts.
+// take adds the judged bindings, and counts them.
 func (p *Plan) take(f activities.Foresight) {
 	p.At, p.Mode, p.Confirmed, p.Reason, p.Rules, p.Pace = f.At, f.Mode, f.Confirmed, f.Reason, f.Rules, f.Pace
 	at := map[int32]*PriorityTotal{}
@@ -313,7 +310,10 @@ func (p *Plan) take(f activities.Foresight) {
 			p.Ends = b.Begins
 		}
 		if b.Reason == reason.NoCapacity {
-			p.lacks(b.Need)
+			if p.Deficit == nil {
+				p.Deficit = corev1.ResourceList{}
+			}
+			karmada.Plus(p.Deficit, b.Need)
 		}
 	}
 	for _, of := range at {
@@ -322,7 +322,7 @@ func (p *Plan) take(f activities.Foresight) {
 	slices.SortFunc(p.Priorities, func(a, b PriorityTotal) int { return cmp.Compare(b.Priority, a.Priority) })
 }
 
-// BindingOf is what was foreseen of a binding in an operator's words.
+// BindingOf is a judged binding in an operator's terms.
 func BindingOf(b *activities.Foreseen) Binding {
 	out := Binding{
 		Binding: b.Key.String(), Resource: b.Resource, Priority: b.Priority, Verdict: b.Prospect, Reason: b.Reason,
@@ -345,11 +345,4 @@ func (t *Totals) count(p activities.Prospect) {
 	case activities.ProspectStays:
 		t.Stays++
 	}
-}
-
-func (p *Plan) lacks(need corev1.ResourceList) {
-	if p.Deficit == nil {
-		p.Deficit = corev1.ResourceList{}
-	}
-	karmada.Plus(p.Deficit, need)
 }

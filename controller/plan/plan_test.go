@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -73,7 +74,7 @@ func draw(t *testing.T, render func(View)) string {
 	return out.String()
 }
 
-func TestAPlanCountsWhatWouldBecomeOfAHealthyCluster(t *testing.T) {
+func TestPlan_HealthyCluster_CountsItsBindings(t *testing.T) {
 	_, s := fleet(t)
 	p, err := s.Cluster(t.Context(), "m1")
 	require.NoError(t, err)
@@ -88,19 +89,19 @@ func TestAPlanCountsWhatWouldBecomeOfAHealthyCluster(t *testing.T) {
 	text := draw(t, func(v View) { v.Cluster(p) })
 	for _, want := range []string{
 		"m1, if it failed now (observe mode)", "Confirmed +1m", "not-ready " + taintKey + ":NoExecute Matches, ConditionsMatch: its taint would stand +1m",
-		"1 would move, 1 could not", "shop/cart", "NoTarget", "Not asked: Temporal: no route",
+		"1 would move, 1 could not", "shop/cart", "NoTarget", "Not read: Temporal: no route",
 	} {
 		require.Contains(t, text, want)
 	}
 }
 
-func TestAPlanForAnUnknownClusterIsNotFound(t *testing.T) {
+func TestPlan_UnknownCluster_IsNotFound(t *testing.T) {
 	_, s := fleet(t)
 	_, err := s.Cluster(t.Context(), "m9")
 	require.ErrorIs(t, err, ErrNotFound)
 }
 
-func TestWithoutARuleNothingWouldHappen(t *testing.T) {
+func TestPlan_WithoutARule_MovesNothing(t *testing.T) {
 	w, s := fleet(t)
 	w.ClearRules()
 	p, err := s.Cluster(t.Context(), "m1")
@@ -113,7 +114,7 @@ func TestWithoutARuleNothingWouldHappen(t *testing.T) {
 	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "the cluster is opted out")
 }
 
-func TestTheClusterThatWouldHurtMostComesFirst(t *testing.T) {
+func TestAll_WorstClusterComesFirst(t *testing.T) {
 	_, s := fleet(t)
 	plans, err := s.All(t.Context())
 	require.NoError(t, err)
@@ -128,7 +129,7 @@ func TestTheClusterThatWouldHurtMostComesFirst(t *testing.T) {
 	require.Contains(t, draw(t, func(v View) { v.All(nil) }), "no cluster")
 }
 
-func TestWorseIsWhatIsStuckThenWhatTakesLong(t *testing.T) {
+func TestWorse_ComparesStuckBindingsThenTheEnd(t *testing.T) {
 	urgent := Plan{Cluster: "urgent", Priorities: []PriorityTotal{{Priority: 9, Totals: Totals{AwaitsFence: 1}}}}
 	many := Plan{Cluster: "many", Priorities: []PriorityTotal{{Priority: 0, Totals: Totals{Blocked: 50}}}}
 	long := Plan{Cluster: "long", Ends: now.Add(time.Hour)}
@@ -139,7 +140,7 @@ func TestWorseIsWhatIsStuckThenWhatTakesLong(t *testing.T) {
 	require.Positive(t, worse(short, urgent))
 }
 
-func TestWhatHasNoRoomIsAddedUp(t *testing.T) {
+func TestPlan_AddsUpMissingCapacity(t *testing.T) {
 	var p Plan
 	need := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourcePods: resource.MustParse("2")}
 	blocked := activities.Foreseen{Prospect: activities.ProspectBlocked, Reason: reason.NoCapacity, Need: need}
@@ -148,7 +149,7 @@ func TestWhatHasNoRoomIsAddedUp(t *testing.T) {
 	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "for 3 cpu, 4 pods")
 }
 
-// answers are what workflows say, by id; who is not among them does not run.
+// answers are the statuses of workflows by id; all others do not run.
 func answers(t *testing.T, s Source, by map[string]any) Source {
 	t.Helper()
 	c := mocks.NewClient(t)
@@ -173,7 +174,7 @@ func (e encoded) Get(into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
+func TestPlan_RunningFailover_ShowsWhatIsLeft(t *testing.T) {
 	w, s := fleet(t)
 	w.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
 	bind(w, "slow", 0, "m1", "m2")
@@ -224,3 +225,67 @@ func TestWhereAFailoverRunsThePlanIsWhatIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"pacer: not running"}, p.Unread)
 }
+
+// silent does not answer which copy is held.
+type silent struct{}
+
+func (silent) OldWork(context.Context, string) (*karmada.Work, error) {
+	return nil, errors.New("no answer")
+}
+
+// chained has the cart moved from m1 to m2 by a migration that runs and holds its copy on
+// m1, which is well again.
+func chained(t *testing.T) (*world.World, Source) {
+	t.Helper()
+	w, s := fleet(t)
+	const owner = "binding-migration/m1/shop/cart"
+	cart, err := w.Binding(t.Context(), key("cart"))
+	require.NoError(t, err)
+	_, err = w.Evict(t.Context(), activities.EvictWrite{Binding: &cart, Cluster: "m1", Owner: owner, Now: now, Reason: karmada.TaskReason})
+	require.NoError(t, err)
+	w.Change(key("cart"), func(b *karmada.Binding) {
+		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
+		b.Status.ObservedGeneration = b.Generation
+	})
+	w.SetRunning(owner, true)
+	s.Owners, s.Moves = w, w
+	return w, s
+}
+
+// A plan reads which copy is held, as the write does.
+//
+// Rules: R4.9-29, R4.9-30.
+func TestPlan_Swap_NeedsTheHeldCopy(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*world.World, *Source)
+		swaps   bool
+	}{
+		"the held copy stands": {arrange: func(*world.World, *Source) {}, swaps: true},
+		"another one stands under its name": {arrange: func(w *world.World, _ *Source) {
+			work, _ := w.StandingWork(key("cart"), "m1")
+			w.DropWork(work.Namespace, work.Name)
+			work.UID = "another"
+			w.PutWork(work)
+		}, swaps: false},
+		"its migration does not answer": {arrange: func(_ *world.World, s *Source) { s.Moves = silent{} }, swaps: false},
+		"its migration does not run":    {arrange: func(w *world.World, _ *Source) { w.SetRunning("binding-migration/m1/shop/cart", false) }, swaps: false},
+		"its cluster is not fit":        {arrange: func(w *world.World, _ *Source) { w.SetReady("m1", false) }, swaps: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, s := chained(t)
+			c.arrange(w, &s)
+			p, err := s.Cluster(t.Context(), "m2")
+			require.NoError(t, err)
+			cart := p.Bindings[0]
+			require.Equal(t, "shop/cart", cart.Binding)
+			if c.swaps {
+				require.Equal(t, []string{"m1"}, cart.Candidates)
+				require.Contains(t, cart.Message, "m1 has recovered and takes over again")
+				return
+			}
+			require.NotContains(t, cart.Message, "takes over again")
+		})
+	}
+}
+
+func key(name string) karmada.BindingKey { return karmada.BindingKey{Namespace: "shop", Name: name} }

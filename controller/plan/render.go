@@ -41,7 +41,7 @@ func (v View) Cluster(p Plan) {
 	v.section("Would stay:", p, activities.ProspectStays)
 	for _, note := range p.Unread {
 		v.Line("")
-		v.Wrapped("", "Not asked: "+note)
+		v.Wrapped("", "Not read: "+note)
 	}
 }
 
@@ -173,7 +173,7 @@ func (v View) All(plans []Plan) {
 	t.Render()
 	for _, note := range unread(plans) {
 		v.Line("")
-		v.Wrapped("", "Not asked: "+note)
+		v.Wrapped("", "Not read: "+note)
 	}
 }
 

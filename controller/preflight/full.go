@@ -13,40 +13,39 @@ import (
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
-// Objects are everything that is read from Karmada's API server.
+// Objects are all objects that Lifeboat reads from Karmada.
 type Objects interface {
 	Inventory(ctx context.Context, may k8sadapter.May) []k8sadapter.Inventory
 	Watches(ctx context.Context, may k8sadapter.May) []k8sadapter.Watched
 	InStep(ctx context.Context) (k8sadapter.Sight, error)
 }
 
-// Full is what to try: everything that Lifeboat does with a Karmada, short of writing.
+// Full tries everything that Lifeboat does with a Karmada, except writing.
 type Full struct {
 	Karmada Objects
-	// Preflight is what is checked without it.
+	// Preflight runs the other checks.
 	Preflight func(ctx context.Context) []Check
 	// Plan plans for every cluster as if it alone failed.
 	Plan func(ctx context.Context) ([]plan.Plan, error)
-	// May reports what the checked role lists and watches; nil is everything.
-	// What no role is granted is not asked: its refusal would say nothing.
+	// May reports what the checked role lists and watches; nil is everything. Resources that no role is granted
+	// are not tried.
 	May k8sadapter.May
-	// SyncWithin bounds how long a watch may take to see everything once.
+	// SyncWithin bounds the sync of all watches.
 	SyncWithin time.Duration
 }
 
-// Report is what came of it.
+// Report is the result.
 type Report struct {
 	// Verdict is the worst result of all checks.
 	Verdict Result  `json:"verdict"`
 	Checks  []Check `json:"checks"`
-	// Objects counts what was read, by resource.
+	// Objects counts the objects that were read, by resource.
 	Objects map[string]int `json:"objects"`
-	// Malformed are the objects that cannot be understood, by resource.
+	// Malformed are the objects that cannot be read, by resource.
 	Malformed map[string][]k8sadapter.MalformedObject `json:"malformed,omitempty"`
 }
 
-// Run tries everything; nothing that fails keeps another thing from being tried, but for
-// a server that answers nothing at all.
+// Run tries everything, also after a failure, unless the server answers nothing at all.
 func (v Full) Run(ctx context.Context) Report {
 	r := Report{Objects: map[string]int{}, Malformed: map[string][]k8sadapter.MalformedObject{}}
 	for _, i := range v.Karmada.Inventory(ctx, v.May) {
@@ -77,7 +76,7 @@ func (v Full) Run(ctx context.Context) Report {
 // optional may be absent: older Karmadas do not serve it.
 const optional = "clustertaintpolicies.policy.karmada.io"
 
-// named is how many malformed objects a check names; the report has them all.
+// named bounds the malformed objects that a check names; the report has them all.
 const named = 5
 
 func read(i k8sadapter.Inventory) Check {
@@ -99,7 +98,7 @@ func read(i k8sadapter.Inventory) Check {
 	return c
 }
 
-// silent reports that nothing at all was answered.
+// silent reports that the server answered nothing.
 func silent(checks []Check) bool {
 	return !slices.ContainsFunc(checks, func(c Check) bool { return c.Result != Unknown })
 }
@@ -146,7 +145,7 @@ func (v Full) inStep(ctx context.Context) Check {
 	return c
 }
 
-// plan says what the worst failure would be.
+// plan names the cluster whose failure would be worst.
 func (v Full) plan(ctx context.Context) Check {
 	c := Check{Name: "Plan", Result: OK}
 	plans, err := v.Plan(ctx)

@@ -1,3 +1,6 @@
+// Package preflight checks whether Lifeboat can work with a Temporal and a Karmada, and says what to do about
+// problems; in full it tries everything except writing. Setup prepares a Temporal namespace and a Karmada: it
+// alone writes, and it changes nothing that exists.
 package preflight
 
 import (
@@ -16,7 +19,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// Result is what one check came to.
+// Result is the result of a check.
 type Result string
 
 // The results. Only Failed and Unknown keep a preflight from passing.
@@ -24,10 +27,10 @@ const (
 	OK      Result = "ok"
 	Warning Result = "warning"
 	Failed  Result = "failed"
-	Unknown Result = "unknown" // it could not be asked
+	Unknown Result = "unknown" // no answer
 )
 
-// Check is one thing that was looked at.
+// Check is one check with its result.
 type Check struct {
 	Name   string `json:"name"`
 	Result Result `json:"result"`
@@ -35,14 +38,14 @@ type Check struct {
 	Do     string `json:"do,omitempty"` // what to do about it
 }
 
-// Temporal is what is asked of Temporal.
+// Temporal is the part of Temporal that is checked.
 type Temporal interface {
 	WorkflowService() workflowservice.WorkflowServiceClient
-	// Lacking are those of the search attributes that the namespace does not have.
+	// Lacking are the search attributes that the namespace does not have.
 	Lacking(ctx context.Context, attributes []string) ([]string, error)
 }
 
-// Karmada is what is asked of Karmada's API server.
+// Karmada is the part of Karmada's API that is checked.
 type Karmada interface {
 	process.Asker
 	Undefined(ctx context.Context) ([]string, error)
@@ -56,28 +59,28 @@ type Host interface {
 	ControllerManagerFlags(ctx context.Context, namespace, name string) ([]string, error)
 }
 
-// Preflight is what to look at.
+// Preflight is the configuration of the checks.
 type Preflight struct {
-	// Temporal is nil where it is not to be checked.
+	// Temporal is nil if it is not checked.
 	Temporal   Temporal
 	Namespace  string
 	Attributes []string
 	Karmada    Karmada
-	// Host is nil where the operator did not say how to reach it.
+	// Host is nil if the operator did not name it.
 	Host                                   Host
 	ControllerNamespace, ControllerManager string
-	// Callers is why the settings are the caller's alone; empty where they are the workers'.
+	// Callers is why the settings are the caller's alone; empty if they are the workers'.
 	Callers string
-	// Mode is enforce when any cluster may be handled so.
+	// Mode is enforce when any cluster is handled so.
 	Mode        rules.Mode
 	Permissions []k8sadapter.Permission
 	// KarmadaPolicies reports that Lifeboat acts on ClusterTaintPolicies, too.
 	KarmadaPolicies bool
-	// Plugins are what proves a new copy healthy.
+	// Plugins are the plug-ins that prove a new copy healthy.
 	Plugins proof.Plugins
 }
 
-// Run does every check; none keeps another from being made.
+// Run runs every check.
 func (p Preflight) Run(ctx context.Context) []Check {
 	var checks []Check
 	if p.Temporal != nil {
@@ -105,7 +108,7 @@ func unknown(name string, err error) Check {
 	return Check{Name: name, Result: Unknown, Found: err.Error()}
 }
 
-// settings says whose configuration is looked at.
+// settings names the source of the configuration.
 func (p Preflight) settings() Check {
 	c := Check{Name: "Configuration", Result: OK, Found: "mode " + string(p.Mode) + ": what the workers publish, and over it what this command says"}
 	if p.Callers != "" {
@@ -114,7 +117,7 @@ func (p Preflight) settings() Check {
 	return c
 }
 
-// shortRetention is what a report should at least survive for.
+// shortRetention is the least retention without a warning.
 const shortRetention = 24 * time.Hour
 
 func (p Preflight) namespace(ctx context.Context) Check {
@@ -169,16 +172,16 @@ func (p Preflight) version(ctx context.Context) Check {
 	}
 	switch wrong := rules.OldPurgeModes(modes); {
 	case len(modes) == 0:
-		c.Result, c.Found, c.Do = Warning, "its definitions do not tell", "make sure that it is 1.15 or newer"
+		c.Result, c.Found, c.Do = Warning, "its definitions list no purge modes", "make sure that it is 1.15 or newer"
 	case wrong != "":
 		c.Result, c.Found, c.Do = Failed, wrong, "upgrade Karmada"
 	default:
-		c.Found = "its eviction tasks know " + strings.Join(modes, ", ")
+		c.Found = "its eviction tasks support " + strings.Join(modes, ", ")
 	}
 	return c
 }
 
-// permissions checks each one. Those that are granted share one line.
+// permissions checks each permission. Granted ones share one line.
 func (p Preflight) permissions(ctx context.Context) []Check {
 	const name = "Karmada permissions"
 	var out []Check
@@ -186,7 +189,7 @@ func (p Preflight) permissions(ctx context.Context) []Check {
 	for _, f := range p.Karmada.Preflight(ctx, p.Permissions) {
 		switch {
 		case f.Err != nil:
-			return append(out, unknown(name, f.Err)) // a server that does not answer once is not asked forty times
+			return append(out, unknown(name, f.Err)) // no further permission is checked: the server does not answer
 		case f.Allowed:
 			granted++
 		default:
@@ -199,7 +202,7 @@ func (p Preflight) permissions(ctx context.Context) []Check {
 	return append([]Check{{Name: name, Result: OK, Found: fmt.Sprintf("%d of %d are granted", granted, len(p.Permissions))}}, out...)
 }
 
-// manager reads how Karmada's own controllers run, where they can be seen.
+// manager reads the flags of Karmada's controller manager, if the host is known.
 func (p Preflight) manager(ctx context.Context) (*rules.ControllerManager, Check) {
 	c := Check{Name: "Karmada controllers", Result: OK}
 	if p.Host == nil {
@@ -216,7 +219,7 @@ func (p Preflight) manager(ctx context.Context) (*rules.ControllerManager, Check
 	return &m, c
 }
 
-// evictor looks for a second one: in enforce it is a reason to refuse.
+// evictor looks for a second evictor, which fails the check in enforce.
 func (p Preflight) evictor(ctx context.Context, m *rules.ControllerManager) Check {
 	c := Check{Name: "Second evictor", Result: OK, Found: "no sign of one"}
 	evidence, err := p.Karmada.SecondEvictor(ctx)
@@ -245,7 +248,7 @@ func (p Preflight) evictor(ctx context.Context, m *rules.ControllerManager) Chec
 	return c
 }
 
-// rules looks whether two controllers act on the same rules.
+// rules warns of two controllers that act on the same rules.
 func (p Preflight) rules(ctx context.Context, m *rules.ControllerManager) Check {
 	c := Check{Name: "Rule sources", Result: OK, Found: "Lifeboat acts on ClusterTaintRules"}
 	if !p.KarmadaPolicies {
@@ -265,7 +268,7 @@ func (p Preflight) rules(ctx context.Context, m *rules.ControllerManager) Check 
 	return c
 }
 
-// plugins warns of proofs of which any single one lets an old copy go.
+// plugins warns of several plug-ins of which any one releases an old copy.
 func (p Preflight) plugins() Check {
 	all := p.Plugins.All()
 	names := make([]string, 0, len(all))

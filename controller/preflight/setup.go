@@ -29,37 +29,38 @@ type Definer interface {
 	InstallCRDs(ctx context.Context) error
 }
 
-// Setup makes a Temporal namespace and a Karmada ready for Lifeboat; what is there stays. Every step says what it did on Out.
+// Setup prepares a Temporal namespace and a Karmada for Lifeboat; it changes nothing that exists. Every step
+// writes a line to Out.
 type Setup struct {
 	Temporal  Server
 	Namespace string
 	// Retention is how long a new namespace keeps closed workflows, and so reports.
 	Retention time.Duration
-	// SetRetention gives it to a namespace that is there, too.
+	// SetRetention sets it for an existing namespace, too.
 	SetRetention bool
 	// Karmada is nil to leave it alone.
 	Karmada Definer
 	Out     io.Writer
 }
 
-// Standing is what stands after a setup.
+// Standing is the result of a setup.
 type Standing struct {
 	Namespace string `json:"namespace"`
 	Created   bool   `json:"created"` // the namespace, by this setup
-	// Retention is how long the namespace keeps closed workflows, as in "168h0m0s"; after
-	// that history has them from the audit trail alone.
+	// Retention is how long the namespace keeps closed workflows, as in "168h0m0s"; older ones are in the audit
+	// trail alone.
 	Retention string `json:"retention"`
 	// Attributes are the search attributes that were added.
 	Attributes []string `json:"attributesAdded,omitempty"`
-	// Definitions reports that the CRDs were installed, or stood already.
+	// Definitions reports that the CRDs are installed.
 	Definitions bool `json:"definitions"`
 }
 
-// knownPoll is how often setup checks whether the server serves a new thing: its
-// frontends cache for up to a minute.
+// knownPoll is how often setup checks for a new namespace or attribute: Temporal's frontends cache for up to a
+// minute.
 const knownPoll = 500 * time.Millisecond
 
-// Run sets up what is missing and returns when all of it can be used.
+// Run sets up what is missing, and returns when it can be used.
 func (s Setup) Run(ctx context.Context) (Standing, error) {
 	r := Standing{Namespace: s.Namespace}
 	if err := s.namespace(ctx, &r); err != nil {
@@ -118,8 +119,7 @@ func (s Setup) namespace(ctx context.Context, r *Standing) error {
 	return nil
 }
 
-// retain says for how long a namespace that is there keeps closed workflows, and changes
-// that where it was asked to.
+// retain reports the retention of an existing namespace, and changes it if SetRetention is set.
 func (s Setup) retain(ctx context.Context, stands time.Duration, r *Standing) error {
 	r.Retention = stands.String()
 	if !s.SetRetention || stands == s.Retention {
@@ -140,7 +140,7 @@ func (s Setup) retain(ctx context.Context, stands time.Duration, r *Standing) er
 func (s Setup) attributes(ctx context.Context, r *Standing) error {
 	names := workflows.SearchAttributeNames()
 	var lacking []string
-	// A new namespace may not be known to every frontend yet.
+	// Not every frontend knows a new namespace yet.
 	err := until(ctx, func(ctx context.Context) (bool, error) {
 		var err error
 		lacking, err = s.Temporal.Lacking(ctx, names)
@@ -179,7 +179,7 @@ func (s Setup) attributes(ctx context.Context, r *Standing) error {
 	return nil
 }
 
-// until polls until done says so, or ctx ends.
+// until polls until done returns true or ctx ends.
 func until(ctx context.Context, done wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextCancel(ctx, knownPoll, true, done)
 }

@@ -23,7 +23,7 @@ const (
 	YAML  = "yaml"
 )
 
-// NewForm is the first of those allowed until it is set; without any, all three are allowed.
+// NewForm has the allowed forms, all three by default; the first is the default value.
 func NewForm(allowed ...string) Form {
 	if len(allowed) == 0 {
 		allowed = []string{Table, JSON, YAML}
@@ -37,7 +37,7 @@ func (f *Form) String() string { return f.value }
 // Type is what flags call the value.
 func (f *Form) Type() string { return "form" }
 
-// Set refuses what is not allowed.
+// Set refuses forms that are not allowed.
 func (f *Form) Set(s string) error {
 	if !slices.Contains(f.allowed, s) {
 		return fmt.Errorf("want one of %v", f.allowed)
@@ -49,16 +49,16 @@ func (f *Form) Set(s string) error {
 // Allowed are the names to choose from.
 func (f *Form) Allowed() []string { return f.allowed }
 
-// Usage is what the flag's help says.
+// Usage is the help of the flag.
 func (f *Form) Usage() string {
 	last := len(f.allowed) - 1
 	return strings.Join(f.allowed[:last], ", ") + " or " + f.allowed[last]
 }
 
-// ForPeople reports whether the form is text for people, not for programs.
+// ForPeople reports whether the form is text.
 func (f *Form) ForPeople() bool { return f.value == Table }
 
-// Encode writes v as JSON or YAML: the names of its fields are those of its JSON tags.
+// Encode writes v as JSON or YAML, with the names of its JSON tags.
 func (f *Form) Encode(w io.Writer, v any) error {
 	if f.value == YAML {
 		encoded, err := yaml.Marshal(v)

@@ -1,12 +1,17 @@
+// Package show is the output of every verb of the CLI: tables without borders within a width, colour on terminals
+// alone, JSON and YAML with stable names, live screens, and progress. It depends on nothing of failovers.
 package show
 
 import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/list"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -14,17 +19,17 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 )
 
-// Width is what every line stays within, in characters.
+// Width bounds every line, in characters.
 const Width = 120
 
-// Page is text for a person.
+// Page is text for a terminal.
 type Page struct {
 	Out io.Writer
-	// Now is what ages are counted to.
+	// Now is the time to which ages are counted.
 	Now time.Time
 	// Colour is for terminals only.
 	Colour bool
-	// Columns is how wide it may be; 0 is Width.
+	// Columns is the width; 0 is Width.
 	Columns int
 }
 
@@ -35,12 +40,12 @@ func (p Page) columns() int {
 	return Width
 }
 
-// Line writes one line; what of it others wrote is in args, and made plain.
+// Line writes one line; args may have foreign text, which is made plain.
 func (p Page) Line(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Out, format+"\n", p.words(args, " ")...) // a closed terminal is no error
 }
 
-// Wrapped writes a text in as many lines as it takes; those after the first are indented further.
+// Wrapped writes a text in as many lines as it needs; lines after the first are indented further.
 func (p Page) Wrapped(indent, s string) {
 	wrapped := text.WrapSoft(p.Plain(s), max(20, p.columns()-len(indent)-2))
 	for n, line := range strings.Split(wrapped, "\n") {
@@ -52,8 +57,8 @@ func (p Page) Wrapped(indent, s string) {
 	}
 }
 
-// Table is borderless, as kubectl's. Its last column takes what the others leave of the width, and is
-// broken into lines. The caller fills it and calls Render.
+// Table is borderless, as kubectl's. Its last column gets the rest of the width, and is wrapped. The caller fills
+// it and calls Render.
 func (p Page) Table(head ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetOutputMirror(p.Out)
@@ -70,18 +75,17 @@ func (p Page) Table(head ...any) table.Writer {
 	return r
 }
 
-// Tree is a list with branches. The caller fills it and hands it to Branches.
+// Tree is a list with branches. The caller fills it and passes it to Branches.
 func (p Page) Tree() list.Writer {
 	l := list.NewWriter()
 	l.SetStyle(list.StyleConnectedLight)
 	return l
 }
 
-// lonely is what the library draws before a root that stands alone, and before what
-// hangs below it.
+// lonely is the prefix that the library draws before a single root.
 const lonely = "── "
 
-// Branches writes a tree, every line within the width. A single root begins its line.
+// Branches writes a tree, with every line within the width.
 func (p Page) Branches(l list.Writer) {
 	drawn := l.Render()
 	root := strings.HasPrefix(drawn, lonely)
@@ -94,14 +98,14 @@ func (p Page) Branches(l list.Writer) {
 	}
 }
 
-// More says how many rows were left out of a table that shows some.
+// More writes how many rows were left out.
 func (p Page) More(shown, total int) {
 	if total > shown {
 		p.Line("... and %d more", total-shown)
 	}
 }
 
-// Age is how long ago something began, "-" when it never did.
+// Age is the time since a moment, "-" if it is zero.
 func (p Page) Age(since time.Time) string {
 	if since.IsZero() {
 		return "-"
@@ -109,14 +113,14 @@ func (p Page) Age(since time.Time) string {
 	return view.Span(max(p.Now.Sub(since), 0))
 }
 
-// The colours of a word: what is wrong, what is on its way, what is well.
+// The colours of a word: wrong, in progress, good.
 const (
 	Bad  = text.FgRed
 	Busy = text.FgYellow
 	Well = text.FgGreen
 )
 
-// Coloured is a word in colour where there is colour.
+// Coloured is a word in colour on a page with colour.
 func (p Page) Coloured(c text.Color, s string) string {
 	if !p.Colour {
 		return s
@@ -124,7 +128,7 @@ func (p Page) Coloured(c text.Color, s string) string {
 	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
 }
 
-// Short cuts a text to what fits, in characters.
+// Short cuts a text to a number of characters.
 func Short(s string, most int) string {
 	if text.StringWidthWithoutEscSequences(s) <= most {
 		return s
@@ -132,7 +136,7 @@ func Short(s string, most int) string {
 	return text.Trim(s, most-1) + "…"
 }
 
-// Doc draws what the Temporal UI shows as Markdown.
+// Doc draws a document that the Temporal UI shows as Markdown.
 func (p Page) Doc(d view.Doc) {
 	p.Wrapped("", view.Plain(d.Title))
 	for _, note := range d.Notes {
@@ -188,7 +192,7 @@ func (p Page) section(s view.Section) {
 	}
 }
 
-// alarm is a text without its Markdown, in colour where it needs attention.
+// alarm is a text without Markdown, in colour if it needs attention.
 func (p Page) alarm(s string) string {
 	if s = view.Plain(s); strings.HasPrefix(s, "⚠") {
 		return p.Coloured(Bad, s)
@@ -196,8 +200,7 @@ func (p Page) alarm(s string) string {
 	return s
 }
 
-// LookUp writes where the words of an answer are explained, nothing without any. Each
-// address names its word.
+// LookUp writes where the reasons of an answer are explained.
 func LookUp[W ~string](p Page, where map[W]string) {
 	if len(where) == 0 {
 		return
@@ -206,4 +209,112 @@ func LookUp[W ~string](p Page, where map[W]string) {
 	for _, at := range slices.Sorted(maps.Values(where)) {
 		p.Line("  %s", at)
 	}
+}
+
+// Plain is a text as one line without control characters. Foreign text (reasons, owners of tasks, problems of
+// objects) must not move the cursor, set a title, change the direction of writing, or begin a line. Lifeboat's own
+// colours stay on a page with colour.
+func (p Page) Plain(s string) string { return p.plain(s, " ") }
+
+// Lines is Plain for a text of several lines.
+func Lines(s string) string { return Page{}.plain(s, "\n") }
+
+func (p Page) plain(s, newline string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, acts) {
+		return s
+	}
+	var out strings.Builder
+	for len(s) > 0 {
+		if sequence := p.coloured(s); sequence != "" {
+			out.WriteString(sequence)
+			s = s[len(sequence):]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+		switch {
+		case r == '\n':
+			out.WriteString(newline)
+		case r == '\t':
+			out.WriteByte(' ')
+		case !acts(r):
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// acts reports whether a character controls the terminal instead of being shown.
+func acts(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// coloured is the colour sequence of Lifeboat at the beginning of a text, empty without one.
+func (p Page) coloured(s string) string {
+	if p.Colour {
+		for _, sequence := range []string{Bad.EscapeSeq(), Busy.EscapeSeq(), Well.EscapeSeq(), text.Reset.EscapeSeq()} {
+			if strings.HasPrefix(s, sequence) {
+				return sequence
+			}
+		}
+	}
+	return ""
+}
+
+// words makes every text among values plain; newline replaces their line ends.
+func (p Page) words(values []any, newline string) []any {
+	out := make([]any, len(values))
+	for n, value := range values {
+		switch x := value.(type) {
+		case fmt.Stringer, error:
+			out[n] = p.plain(fmt.Sprint(x), newline)
+		default:
+			out[n] = value
+			if of := reflect.ValueOf(value); of.Kind() == reflect.String {
+				out[n] = p.plain(of.String(), newline)
+			}
+		}
+	}
+	return out
+}
+
+// rows is a table with plain cells. A cell may have several lines: they stay in their column.
+type rows struct {
+	table.Writer
+	page   Page
+	widths []int // of the widest cell of each column so far
+}
+
+// AppendRow implements [table.Writer].
+func (r *rows) AppendRow(row table.Row, config ...table.RowConfig) {
+	cells := r.page.words(row, "\n")
+	r.measure(cells)
+	r.Writer.AppendRow(cells, config...)
+}
+
+func (r *rows) measure(cells []any) {
+	for n, cell := range cells {
+		if n == len(r.widths) {
+			r.widths = append(r.widths, 0)
+		}
+		r.widths[n] = max(r.widths[n], text.LongestLineLen(fmt.Sprint(cell)))
+	}
+}
+
+const (
+	between   = 2  // characters between two columns
+	narrowest = 12 // of the last column
+)
+
+// Render implements [table.Writer].
+func (r *rows) Render() string {
+	last := len(r.widths) - 1
+	left := r.page.columns() - between*(last+1)
+	for _, width := range r.widths[:last] {
+		left -= width
+	}
+	if left >= narrowest {
+		r.SetColumnConfigs([]table.ColumnConfig{{Number: last + 1, WidthMax: left, WidthMaxEnforcer: text.WrapSoft}})
+	}
+	return r.Writer.Render()
 }

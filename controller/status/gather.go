@@ -1,3 +1,5 @@
+// Package status queries the workflows of failovers and shows the answers as tables, JSON or YAML. It changes
+// nothing, and lists what it could not read.
 package status
 
 import (
@@ -10,7 +12,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -22,29 +23,29 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// ErrNotFound is returned for a cluster that has, and had, no failover.
+// ErrNotFound is returned for a cluster without a running or closed failover.
 var ErrNotFound = errors.New("no failover")
 
-// queryTimeout bounds one query: without a worker there is no answer.
+// queryTimeout bounds one query: no worker may run.
 const queryTimeout = 5 * time.Second
 
-// Failover is how the failover of one cluster stands.
+// Failover is the state of the failover of one cluster.
 type Failover struct {
 	Cluster    string `json:"cluster"`
 	WorkflowID string `json:"workflowID"`
 	Link       string `json:"link,omitempty"`
-	// Unanswered says why the workflow did not answer; then FailoverStatus is nil.
+	// Unanswered is why the workflow did not answer; then FailoverStatus is nil.
 	Unanswered string `json:"unanswered,omitempty"`
-	// Runbook says where to look up the reasons of what waits or needs attention.
+	// Runbook has the URLs of the reasons of bindings that wait or need attention.
 	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
 	// UnknownCopies may run on a member whose Cluster object was deleted.
 	UnknownCopies []UnknownCopy `json:"unknownCopies,omitempty"`
-	// Unread says what could not be read beside it.
+	// Unread is what else could not be read.
 	Unread string `json:"unread,omitempty"`
 	*workflows.FailoverStatus
 }
 
-// Kept is a hold task that an operator has to end: it bans its cluster for the binding.
+// Kept is a hold task that only an operator ends. The binding cannot return to its cluster meanwhile.
 type Kept struct {
 	Binding string `json:"binding"`
 	Cluster string `json:"cluster"`
@@ -52,15 +53,15 @@ type Kept struct {
 	Owner   string `json:"owner,omitempty"`
 }
 
-// Overview is how the fleet stands.
+// Overview is the state of the fleet.
 type Overview struct {
 	// Pacer is nil when it did not answer.
 	Pacer     *workflows.PacerStatus `json:"pacer,omitempty"`
 	Failovers []Failover             `json:"failovers"`
 	Kept      []Kept                 `json:"kept,omitempty"`
-	// Runbook says where to look up why the pace is not the usual one.
+	// Runbook has the URL of the reason of an unusual pace.
 	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
-	// Unread says what could not be read.
+	// Unread lists what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -75,14 +76,13 @@ type Source struct {
 	Namespace string
 	Instance  string
 	UI        string
-	// Runbook is a page with a heading for every reason, empty without.
+	// Runbook is the URL of the runbook, empty without one.
 	Runbook string
-	// Bindings is nil where Karmada is not asked.
+	// Bindings is nil if Karmada is not read.
 	Bindings Bindings
 }
 
-// Overview queries the pacer, every running failover and, for what was kept or left
-// to an operator, Karmada.
+// Overview queries the pacer and every running failover, and lists the kept tasks in Karmada.
 func (s Source) Overview(ctx context.Context) (Overview, error) {
 	clusters, err := s.Running(ctx)
 	if err != nil {
@@ -112,18 +112,18 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 
 // Pacer queries the pacer; why is not empty when it did not answer.
 func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string) {
-	if err := s.ask(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus); err != nil {
+	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus); err != nil {
 		return pacer, inWords(err)
 	}
 	return pacer, ""
 }
 
-// Probed queries the pacer for the results of the external probe of earlier leaders; a pacer that does not run
-// remembers nothing.
+// Probed queries the pacer for the results of the external probe of earlier leaders; without a pacer there are
+// none.
 func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 	var pacer workflows.PacerStatus
 	var missing *serviceerror.NotFound
-	err := s.ask(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus)
+	err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus)
 	if errors.As(err, &missing) {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 	f := Failover{Cluster: cluster}
 	f.WorkflowID, f.Link = s.Workflow(cluster)
 	var answer workflows.FailoverStatus
-	err := s.told(cluster, s.ask(ctx, f.WorkflowID, &answer, workflows.QueryStatus))
+	err := s.inTerms(cluster, s.query(ctx, f.WorkflowID, &answer, workflows.QueryStatus))
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return f, err
@@ -148,8 +148,8 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 	return f, nil
 }
 
-// told says an error in the operator's terms.
-func (s Source) told(cluster string, err error) error {
+// inTerms converts an error to an operator's terms.
+func (s Source) inTerms(cluster string, err error) error {
 	var missing *serviceerror.NotFound
 	switch {
 	case err == nil:
@@ -161,7 +161,7 @@ func (s Source) told(cluster string, err error) error {
 	}
 }
 
-func (s Source) ask(ctx context.Context, id string, into any, query string, args ...any) error {
+func (s Source) query(ctx context.Context, id string, into any, query string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	answer, err := s.Client.QueryWorkflow(ctx, id, "", query, args...)
@@ -171,7 +171,7 @@ func (s Source) ask(ctx context.Context, id string, into any, query string, args
 	return answer.Get(into)
 }
 
-// reason is an error in words for an operator.
+// inWords is an error in an operator's terms.
 func inWords(err error) string {
 	var missing *serviceerror.NotFound
 	var late *serviceerror.DeadlineExceeded
@@ -185,8 +185,7 @@ func inWords(err error) string {
 	}
 }
 
-// Running lists the clusters with a failover that runs. The list may be a second
-// behind; each failover is then asked itself.
+// Running lists the clusters with a running failover. The list may be a second old.
 func (s Source) Running(ctx context.Context) ([]string, error) {
 	var clusters []string
 	for run, err := range s.failovers(ctx, "ExecutionStatus = 'Running'") {
@@ -199,7 +198,7 @@ func (s Source) Running(ctx context.Context) ([]string, error) {
 	return slices.Compact(clusters), nil
 }
 
-// failovers lists the runs of this installation's failovers, page by page. After an error it ends.
+// failovers lists the runs of this installation's failovers, page by page. It ends after an error.
 func (s Source) failovers(ctx context.Context, where string) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
 	return func(yield func(*workflowpb.WorkflowExecutionInfo, error) bool) {
 		for token := []byte(nil); ; {
@@ -228,24 +227,16 @@ func (s Source) kept(ctx context.Context) ([]Kept, error) {
 		if err != nil {
 			return nil, err
 		}
-		kept = append(kept, keptOn(b)...)
+		for _, task := range b.Tasks {
+			if task.LeftForGood() {
+				kept = append(kept, Kept{Binding: b.Key.String(), Cluster: task.FromCluster, Reason: task.Reason, Owner: task.Message})
+			}
+		}
 	}
 	return kept, nil
 }
 
-func keptOn(b *karmada.Binding) []Kept {
-	var kept []Kept
-	for _, task := range b.Tasks {
-		if task.LeftForGood() {
-			kept = append(kept, Kept{
-				Binding: b.Key.String(), Cluster: task.FromCluster, Reason: task.Reason, Owner: task.Message,
-			})
-		}
-	}
-	return kept
-}
-
-// lookUp finds the reasons of what is blocked or needs attention.
+// lookUp has the URLs of the reasons of what is blocked or needs attention.
 func (s Source) lookUp(e *workflows.FailoverStatus) map[reason.Reason]string {
 	reasons := slices.Clone(e.Attention)
 	for _, m := range e.Moves {
@@ -261,7 +252,7 @@ func (s Source) lookUp(e *workflows.FailoverStatus) map[reason.Reason]string {
 	return reason.LookUp(s.Runbook, reasons...)
 }
 
-// lookUpPace finds the reason of a pace that is not the usual one.
+// lookUpPace has the URL of the reason of an unusual pace.
 func (s Source) lookUpPace(p *workflows.PacerStatus) map[reason.Reason]string {
 	if p.Pace.Tier == pace.TierNormal {
 		return nil

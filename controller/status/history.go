@@ -17,35 +17,35 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// HistoryRequest selects failovers that are over.
+// HistoryRequest selects closed failovers.
 type HistoryRequest struct {
-	// Cluster is theirs; empty selects all.
+	// Cluster selects those of one cluster; empty selects all.
 	Cluster string
-	// Most bounds how many are read, the newest first; 0 reads 20.
+	// Most bounds how many are read, the newest first; 0 is 20.
 	Most int
 }
 
-// PastFailover is a failover that is over.
+// PastFailover is a closed failover.
 type PastFailover struct {
 	workflows.FailoverReport
 	WorkflowID string `json:"workflowID"`
 	RunID      string `json:"runID"`
 	Link       string `json:"link,omitempty"`
-	// Closed is how Temporal says it ended, where that was not by itself: terminated, failed;
-	// or that its report cannot be read.
+	// Closed is how it ended if it did not complete (terminated, failed), or that its report cannot be read.
 	Closed string `json:"closed,omitempty"`
-	// FromTrail reports that Temporal has forgotten it: all of this is from the audit trail.
+	// FromTrail reports that Temporal does not have it any more: all of this is from the audit trail.
 	FromTrail bool `json:"fromTrail,omitempty"`
-	// Trail is what the audit trail has of it, the oldest first.
+	// Trail is its part of the audit trail, the oldest first.
 	Trail []record.Audit `json:"trail,omitempty"`
-	// Fleet is what the audit trail has of the fleet's pace meanwhile: tiers, rates, halts
-	// and orders; the first may be from before, where the failover began under it.
+	// Fleet is the audit trail of the pace during the failover: tiers, rates, halts and orders. The first record
+	// may be from before it.
 	Fleet []record.Audit `json:"fleet,omitempty"`
 }
 
-// Totals are its outcomes, all attempts together.
+// Totals are the outcomes of all attempts.
 func (e PastFailover) Totals() map[phase.Outcome]int {
 	out := map[phase.Outcome]int{}
 	for _, r := range e.Attempts {
@@ -59,8 +59,7 @@ func (e PastFailover) Totals() map[phase.Outcome]int {
 // defaultHistory is how many failovers are read by default.
 const defaultHistory = 20
 
-// History reads the reports of failovers that are over, the newest first, as long as
-// Temporal keeps them.
+// History reads the reports of closed failovers that Temporal still has, the newest first.
 func (s Source) History(ctx context.Context, r HistoryRequest) ([]PastFailover, error) {
 	closed, err := s.closed(ctx, r.Cluster, cmp.Or(r.Most, defaultHistory))
 	if err != nil {
@@ -77,7 +76,7 @@ func (s Source) History(ctx context.Context, r HistoryRequest) ([]PastFailover, 
 	return failovers, nil
 }
 
-// closed lists runs that are over; those that were continued as new are part of others.
+// closed lists closed runs, without those that continued as new.
 func (s Source) closed(ctx context.Context, cluster string, most int) ([]*workflowpb.WorkflowExecutionInfo, error) {
 	where := "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
 	if cluster != "" {
@@ -98,7 +97,7 @@ func (s Source) closed(ctx context.Context, cluster string, most int) ([]*workfl
 	return found, nil
 }
 
-// failoverRun reads one report. One that was terminated, or failed, has none.
+// failoverRun reads one report. A terminated or failed run has none.
 func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) (PastFailover, error) {
 	id, runID := run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId()
 	e := PastFailover{WorkflowID: id, RunID: runID, Link: orders.Link(s.UI, s.Namespace, id)}
@@ -129,27 +128,27 @@ func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecuti
 // Explain queries the failover of a cluster about one binding.
 func (s Source) Explain(ctx context.Context, cluster string, r workflows.ExplainRequest) (workflows.Explanation, error) {
 	var x workflows.Explanation
-	err := s.ask(ctx, workflows.ClusterFailoverID(s.Instance, cluster), &x, workflows.QueryExplain, r)
-	return x, s.told(cluster, err)
+	err := s.query(ctx, workflows.ClusterFailoverID(s.Instance, cluster), &x, workflows.QueryExplain, r)
+	return x, s.inTerms(cluster, err)
 }
 
 // Migration queries the migration of one binding off a cluster.
 func (s Source) Migration(ctx context.Context, cluster string, key karmada.BindingKey) (workflows.MigrationStatus, error) {
 	var m workflows.MigrationStatus
-	return m, s.ask(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
+	return m, s.query(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
 }
 
-// OldWork is the Work that a migration which runs holds, nil where it does not have that
-// by uid: a plan queries it as a write would.
+// OldWork is the Work that a running migration holds, nil if it does not know its uid. A plan reads it as a write
+// does.
 func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
 	var m workflows.MigrationStatus
-	if err := s.ask(ctx, workflowID, &m, workflows.QueryStatus); err != nil {
+	if err := s.query(ctx, workflowID, &m, workflows.QueryStatus); err != nil {
 		return nil, fmt.Errorf("query %s: %w", workflowID, err)
 	}
 	return m.OldWork, nil
 }
 
-// Workflow is the id of a cluster's failover, and its page.
+// Workflow is the id and the link of a cluster's failover.
 func (s Source) Workflow(cluster string) (id, link string) {
 	id = workflows.ClusterFailoverID(s.Instance, cluster)
 	return id, orders.Link(s.UI, s.Namespace, id)
@@ -157,3 +156,65 @@ func (s Source) Workflow(cluster string) (id, link string) {
 
 // took is how long a failover lasted.
 func (e PastFailover) took() time.Duration { return e.Until.Sub(e.Began) }
+
+// UnknownCopy is an old copy that may still run on a member: its Work was deleted with the Cluster object, and the
+// deletion of the copy was not observed.
+type UnknownCopy struct {
+	Binding string `json:"binding"`
+	// Since is when the failover that moved the binding closed.
+	Since time.Time `json:"since"`
+}
+
+// WithUnknown adds the unknown copies of earlier failovers of the same cluster name.
+func (s Source) WithUnknown(ctx context.Context, f Failover) Failover {
+	failovers, err := s.History(ctx, HistoryRequest{Cluster: f.Cluster})
+	if err != nil {
+		f.Unread = "copies of unknown state: " + inWords(err)
+		return f
+	}
+	var uid types.UID
+	if f.FailoverStatus != nil {
+		uid = f.UID
+	}
+	f.UnknownCopies = unknownCopies(failovers, uid)
+	return f
+}
+
+// unknownCopies are the pending purges of failovers, the newest first, whose Cluster had another uid than the
+// current one, or was deleted while they ran.
+func unknownCopies(failovers []PastFailover, uid types.UID) []UnknownCopy {
+	var out []UnknownCopy
+	for _, e := range failovers {
+		rejoined := uid != "" && e.UID != "" && e.UID != uid
+		if e.Ended == phase.FailoverGone || rejoined {
+			for _, d := range e.PendingPurges {
+				out = append(out, UnknownCopy{Binding: d.Key.String(), Since: e.Until})
+			}
+		}
+		if e.UID != "" {
+			uid = e.UID
+		}
+	}
+	return out
+}
+
+// namedCopies bounds the copies that a line names.
+const namedCopies = 20
+
+// unknown draws the unknown copies.
+func (v View) unknown(cluster string, copies []UnknownCopy, beyond int) {
+	if len(copies)+beyond == 0 {
+		return
+	}
+	var names []string
+	for _, c := range copies[:min(namedCopies, len(copies))] {
+		names = append(names, c.Binding)
+	}
+	slices.Sort(names)
+	more := ""
+	if n := len(copies) + beyond - len(names); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	v.Wrapped("", fmt.Sprintf("Copies of unknown state: %d were moved away from a Cluster %s that was deleted, and may still run on the member: %s%s",
+		len(copies)+beyond, cluster, strings.Join(names, ", "), more))
+}

@@ -17,11 +17,11 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// stale is from when on an answer is shown with its age: the pacer looks at the
-// fleet when a failover waits for it, not all the time.
+// stale is the age from which an answer is shown with its age: the pacer assesses the fleet only when a failover
+// needs it.
 const stale = 10 * time.Second
 
-// rows is how much of a list is shown.
+// rows bounds the rows of a list.
 const rows = 10
 
 // View shows answers as text.
@@ -72,7 +72,7 @@ func (v View) pacer(p *workflows.PacerStatus) {
 	}
 }
 
-// exceptions are the clusters that the workers handle in another mode, as they are configured.
+// exceptions are the configured clusters in another mode.
 func (v View) exceptions(inForce map[string]string) {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(inForce)) {
@@ -85,7 +85,7 @@ func (v View) exceptions(inForce map[string]string) {
 	}
 }
 
-// fitting leaves mode and attempt out on a narrow terminal, so that attention is seen.
+// fitting omits mode and attempt on a narrow terminal, so that attention stays visible.
 func (v View) fitting(row table.Row) table.Row {
 	if v.Columns == 0 || v.Columns >= 100 {
 		return row
@@ -108,7 +108,7 @@ func (v View) summary(f Failover) table.Row {
 	}
 }
 
-// Failover shows one failover: what its page says, and below what Temporal does not have.
+// Failover shows one failover: its page, and below it what Temporal does not have.
 func (v View) Failover(f Failover) {
 	v.Line("Workflow  %s", f.WorkflowID)
 	if f.Link != "" {
@@ -139,7 +139,7 @@ var (
 	tiers = map[pace.Tier]text.Color{pace.TierHalted: show.Bad, pace.TierSlow: show.Busy}
 )
 
-// Live is the fleet, with each of its failovers to choose.
+// Live is the picture of the fleet and of each failover.
 func Live(all Overview) show.Picture {
 	p := show.Picture{
 		All: func(p show.Page) { View{Page: p}.Overview(all) },
@@ -151,11 +151,10 @@ func Live(all Overview) show.Picture {
 	return p
 }
 
-// History shows failovers that are over: one line each, and where bindings is set what
-// became of every binding.
+// History shows closed failovers: one line each, and with bindings every outcome.
 func (v View) History(failovers []PastFailover, bindings bool) {
 	if len(failovers) == 0 {
-		v.Line("No failover is over, as far back as Temporal and the audit trail know.")
+		v.Line("No failover is over, as far back as Temporal and the audit trail go.")
 		return
 	}
 	t := v.Table("Cluster", "Began", "Took", "Ended", "Attempts", "Outcomes")
@@ -217,10 +216,10 @@ func (v View) attempt(e PastFailover, r workflows.AttemptReport) {
 	}
 }
 
-// trailLines bounds how much of a trail is drawn for people.
+// trailLines bounds the drawn records of a trail.
 const trailLines = 200
 
-// trail draws who did what, and on what evidence.
+// trail draws the audit trail of a failover.
 func (v View) trail(e PastFailover) {
 	records := slices.Concat(e.Trail, e.Fleet)
 	if len(records) == 0 {
@@ -234,7 +233,7 @@ func (v View) trail(e PastFailover) {
 	}
 }
 
-// Pacer draws what the audit trail has of the fleet's pace, the newest most of it.
+// Pacer draws the newest records of the pace.
 func (v View) Pacer(records []record.Audit, most int) {
 	if len(records) == 0 {
 		v.Line("The audit trail has nothing of the fleet's pace, or there is none: see --audit.")
@@ -250,13 +249,12 @@ func (v View) Pacer(records []record.Audit, most int) {
 func (v View) records(records []record.Audit, clock string) {
 	t := v.Table("At", "What", "Whom", "By", "Message")
 	for _, r := range records {
-		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), whom(r), by(r), show.Short(because(r), 60)})
+		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), objectOf(r), by(r), show.Short(because(r), 60)})
 	}
 	t.Render()
 }
 
-// Said is what a record is about, and everything that it gives as a reason, by whose
-// word and on what evidence.
+// Said is a record, and all of its reasons and evidence.
 func Said(r record.Audit) (done, why string) {
 	why = because(r)
 	if r.Who != "" {
@@ -278,7 +276,7 @@ func what(r record.Audit) string {
 	}
 }
 
-func whom(r record.Audit) string {
+func objectOf(r record.Audit) string {
 	switch n := len(r.Bindings); n {
 	case 0:
 		if ofPacer(&r) {
@@ -299,7 +297,7 @@ func by(r record.Audit) string {
 	return "Lifeboat"
 }
 
-// because is everything that a record gives as a reason, the evidence last.
+// because joins all reasons of a record, and its evidence.
 func because(r record.Audit) string {
 	var parts []string
 	for _, part := range []string{r.Why, string(r.Reason), r.Message, record.SaidCause(r.Cause), strings.Join(r.To, ",")} {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -21,11 +23,14 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/mocks"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -67,7 +72,7 @@ func draw(t *testing.T, render func(View)) string {
 	return out.String()
 }
 
-func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
+func TestOverview_CountsBindings(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
 	pacer.Pace = pace.Pace{
 		Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy,
@@ -93,7 +98,7 @@ func TestTheOverviewCountsWhereBindingsStand(t *testing.T) {
 	require.NotContains(t, text, "\x1b", "no colours but on a terminal")
 }
 
-func TestAHaltSaysHowToEndIt(t *testing.T) {
+func TestOverview_Halt_NamesTheOrderThatEndsIt(t *testing.T) {
 	pacer := &workflows.PacerStatus{}
 	pacer.Pace.Tier = pace.TierHalted
 	pacer.Orders.Halted = &workflows.Order{Who: "ada", Reason: "checking"}
@@ -102,7 +107,7 @@ func TestAHaltSaysHowToEndIt(t *testing.T) {
 	require.Contains(t, text, "No cluster is failing over.")
 }
 
-func TestOneFailoverShowsWhatMovesWhatWaitsWhatIsStuckAndWhatOneCanDo(t *testing.T) {
+func TestFailover_ShowsItsBindingsAndActions(t *testing.T) {
 	text := draw(t, func(v View) {
 		v.Failover(Failover{Cluster: "member1", WorkflowID: "cluster-failover/member1", Link: "http://ui/x", FailoverStatus: evacuating()})
 	})
@@ -133,7 +138,7 @@ func TestFailover_Tolerating_ShowsWhenItIsDue(t *testing.T) {
 	require.Contains(t, text, "not before 12:05:00 UTC (in 5m)")
 }
 
-func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
+func TestFailover_ShowsOrdersAndAwaitedApprovals(t *testing.T) {
 	s := evacuating()
 	jane := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "month end"}, Scope: queue.Scope{Namespace: "shop"}}
 	s.Snoozes = []workflows.Snooze{{ScopedOrder: jane, Until: now.Add(time.Hour)}}
@@ -155,7 +160,7 @@ func TestOneFailoverShowsWhatWasOrderedByHandAndWhatIsAsked(t *testing.T) {
 	require.Contains(t, draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", FailoverStatus: s}) }), "... and 12 more")
 }
 
-func TestWhatIsStuckIsLookedUpInTheRunbook(t *testing.T) {
+func TestLookUp_LinksReasonsOfBlockedBindings(t *testing.T) {
 	s := evacuating()
 	found := Source{Runbook: "http://runbook"}.lookUp(s)
 	require.Equal(t, map[reason.Reason]string{
@@ -172,7 +177,7 @@ func TestWhatIsStuckIsLookedUpInTheRunbook(t *testing.T) {
 	require.Empty(t, Source{Runbook: "http://runbook"}.lookUpPace(pacer))
 }
 
-func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
+func TestFailover_ShowsForeignTaintsAndAwaitedFences(t *testing.T) {
 	s := evacuating()
 	s.Cluster.Ready, s.Cluster.ReadyReason = "True", "ClusterReady"
 	s.Cluster.Foreign = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}}
@@ -187,12 +192,12 @@ func TestOneFailoverShowsTaintsOfOthersAndWhatWaitsForAFence(t *testing.T) {
 	require.Contains(t, text, "Take the taint away")
 }
 
-func TestAFailoverThatDoesNotAnswerSaysWhy(t *testing.T) {
+func TestFailover_Unanswered_ShowsWhy(t *testing.T) {
 	text := draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", WorkflowID: "id", Unanswered: "no worker"}) })
 	require.Contains(t, text, "No answer: no worker")
 }
 
-func TestOneFailoverAsJSONIsFlat(t *testing.T) {
+func TestFailover_JSON_IsFlat(t *testing.T) {
 	encoded, err := json.Marshal(Failover{Cluster: "member1", WorkflowID: "id", FailoverStatus: evacuating()})
 	require.NoError(t, err)
 	var fields map[string]any
@@ -239,7 +244,7 @@ func running(ids ...string) *workflowservice.ListWorkflowExecutionsResponse {
 	return list
 }
 
-func TestTheOverviewAsksEachFailoverOfItsInstance(t *testing.T) {
+func TestOverview_QueriesTheFailoversOfItsInstance(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).
 		Return(running("eu/cluster-failover/member1", "cluster-failover/other", "eu/cluster-failover/closed"), nil)
@@ -257,7 +262,7 @@ func TestTheOverviewAsksEachFailoverOfItsInstance(t *testing.T) {
 	require.Equal(t, []string{"pacer: not running"}, all.Unread)
 }
 
-func TestWhatKarmadaDoesNotTellIsSaid(t *testing.T) {
+func TestOverview_KarmadaAway_IsListedAsUnread(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(running(), nil)
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(value{workflows.PacerStatus{}}, nil)
@@ -266,7 +271,7 @@ func TestWhatKarmadaDoesNotTellIsSaid(t *testing.T) {
 	require.Equal(t, []string{"what was kept or left to an operator: no kubeconfig"}, all.Unread)
 }
 
-func TestAClusterWithoutAFailoverIsNotFoundAndOneWithoutAnAnswerIsShown(t *testing.T) {
+func TestSource_Failover_NotFoundOrUnanswered(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("QueryWorkflow", mock.Anything, "cluster-failover/none", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
 	c.On("QueryWorkflow", mock.Anything, "cluster-failover/mute", "", workflows.QueryStatus).Return(nil, serviceerror.NewDeadlineExceeded("late"))
@@ -289,7 +294,7 @@ func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
 	require.Contains(t, head(), "Fleet: observe mode, normal")
 	require.Contains(t, head(), "Modes: modes.enforce: member1; modes.observeSelector: tier=gold")
 	pacer.InForce = nil
-	require.Contains(t, head(), "Fleet: normal", "a pacer that no worker of this release has told its configuration")
+	require.Contains(t, head(), "Fleet: normal", "no worker has published its configuration")
 }
 
 // Rules: R4.9-59.
@@ -303,4 +308,379 @@ func TestStatus_TaintThatWasPutBack_NamesTheOrderThatEndsTheFailover(t *testing.
 	require.Contains(t, show(), "lifeboat cancel member1")
 	s.TakenAway.Twice = true
 	require.NotContains(t, show(), "was taken away", "the pause says it")
+}
+
+// reporting is a closed run with a report.
+func reporting(t *testing.T, report workflows.FailoverReport) *mocks.WorkflowRun {
+	t.Helper()
+	run := mocks.NewWorkflowRun(t)
+	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+		if into, ok := args.Get(1).(*workflows.FailoverReport); ok {
+			*into = report
+		}
+	})
+	return run
+}
+
+func closedRun(id, run string, ago time.Duration, how enumspb.WorkflowExecutionStatus) *workflowpb.WorkflowExecutionInfo {
+	return &workflowpb.WorkflowExecutionInfo{
+		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: run}, Status: how,
+		StartTime: timestamppb.New(now.Add(-ago - time.Hour)), CloseTime: timestamppb.New(now.Add(-ago)),
+	}
+}
+
+func reported() workflows.FailoverReport {
+	return workflows.FailoverReport{
+		Cluster: "member1", FailoverID: "e", Ended: phase.FailoverRecovered, Began: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour),
+		Attempts: []workflows.AttemptReport{{
+			Attempt: 1, Since: now.Add(-2 * time.Hour), Until: now.Add(-time.Hour), Ended: phase.FailoverRecovered, Folded: 7,
+			Counts: map[string]int{"Migrated": 8, "Abandoned": 1},
+			Results: []record.Result{
+				{
+					Key: key("cart"), Outcome: phase.OutcomeMigrated, To: []string{"member2"}, At: now.Add(-90 * time.Minute),
+					Reason: reason.PendingPurge, PendingPurge: &record.PendingPurge{Key: key("cart"), Work: "gone since"},
+				},
+				{Key: key("till"), Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered, Message: "it was blocked: NoTarget", Cause: "recovery"},
+			},
+		}},
+		PendingPurges: []record.PendingPurge{{}},
+	}
+}
+
+func TestHistory_ReadsTheReportsOfClosedWorkflows(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return len(r.GetNextPageToken()) == 0
+	})).Return(&workflowservice.ListWorkflowExecutionsResponse{NextPageToken: []byte("more"), Executions: []*workflowpb.WorkflowExecutionInfo{
+		closedRun("eu/cluster-failover/member9", "old", 3*time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED),
+		closedRun("us/cluster-failover/member1", "other", 0, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+	}}, nil)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{
+		Executions: []*workflowpb.WorkflowExecutionInfo{closedRun("eu/cluster-failover/member1", "new", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)},
+	}, nil)
+	c.On("GetWorkflow", mock.Anything, "eu/cluster-failover/member1", "new").Return(reporting(t, reported()))
+	failovers, err := Source{Client: c, Instance: "eu"}.History(t.Context(), HistoryRequest{})
+	require.NoError(t, err)
+	require.Len(t, failovers, 2)
+	require.Equal(t, "new", failovers[0].RunID, "the newest first")
+	require.Equal(t, map[phase.Outcome]int{phase.OutcomeMigrated: 8, phase.OutcomeAbandoned: 1}, failovers[0].Totals())
+	require.Equal(t, "member9", failovers[1].Cluster)
+	require.Equal(t, "terminated", failovers[1].Closed)
+
+	text := draw(t, func(v View) { v.History(failovers, true) })
+	for _, want := range []string{"8 Migrated, 1 Abandoned", "  1h ", "terminated", "shop/cart", "member2", "7 more", "Pending purge handed over: 1"} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, ": recovery")
+	require.NotContains(t, text, "PendingPurge", "it was paid")
+	require.NotContains(t, draw(t, func(v View) { v.History(failovers, false) }), "shop/cart")
+
+	owed := record.PendingPurge{Key: key("owes"), Work: "w1"}
+	pendingPurges := workflows.FailoverReport{PendingPurges: []record.PendingPurge{owed}, Attempts: []workflows.AttemptReport{{Results: []record.Result{
+		{Key: key("owes"), Reason: reason.PendingPurge, PendingPurge: &owed},
+		{Key: key("paid"), Reason: reason.PendingPurge, PendingPurge: &record.PendingPurge{Key: key("paid"), Work: "w2"}},
+	}}}}
+	pendingPurges.Paid()
+	require.Equal(t, reason.PendingPurge, pendingPurges.Attempts[0].Results[0].Reason)
+	require.Equal(t, reason.Purged, pendingPurges.Attempts[0].Results[1].Reason)
+
+	again := reported()
+	again.Attempts = append(again.Attempts, workflows.AttemptReport{Attempt: 2, Ended: phase.FailoverRecovered})
+	again.Attempts[0].Ended = phase.FailoverSuspected
+	text = draw(t, func(v View) { v.History([]PastFailover{{FailoverReport: again}}, true) })
+	require.NotContains(t, text, "Suspected")
+	require.Contains(t, text, "attempt 1, 2026-11-20 10:00:00 to 11:00:00 UTC: the cluster failed again")
+	require.Contains(t, draw(t, func(v View) { v.History(nil, false) }), "No failover is over")
+}
+
+// A report may be malformed, or encrypted with a lost key. It is listed, and
+// there, and the others are read; a server that is away is an error.
+func TestAReportThatCannotBeReadCostsNoOther(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{
+		closedRun("cluster-failover/member9", "odd", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+		closedRun("cluster-failover/member1", "new", time.Minute, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+	}}, nil)
+	trouble := errors.New("unable to decode")
+	odd, fine := mocks.NewWorkflowRun(t), mocks.NewWorkflowRun(t)
+	odd.On("Get", mock.Anything, mock.Anything).Return(func(context.Context, any) error { return trouble })
+	fine.On("Get", mock.Anything, mock.Anything).Return(nil)
+	c.On("GetWorkflow", mock.Anything, mock.Anything, "odd").Return(odd)
+	c.On("GetWorkflow", mock.Anything, mock.Anything, "new").Return(fine)
+	failovers, err := Source{Client: c}.History(t.Context(), HistoryRequest{})
+	require.NoError(t, err)
+	require.Len(t, failovers, 2)
+	require.Empty(t, failovers[0].Closed)
+	require.Contains(t, failovers[1].Closed, "cannot be read")
+	require.Equal(t, "member9", failovers[1].Cluster)
+	trouble = serviceerror.NewUnavailable("away")
+	_, err = Source{Client: c}.History(t.Context(), HistoryRequest{})
+	require.ErrorContains(t, err, "away")
+}
+
+func TestHistory_Unavailable_IsAnError(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return r.GetQuery() == "WorkflowType = 'ClusterFailover' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"+
+			" AND WorkflowId = 'cluster-failover/member1'"
+	})).Return(nil, serviceerror.NewUnavailable("away"))
+	_, err := Source{Client: c}.History(t.Context(), HistoryRequest{Cluster: "member1"})
+	require.ErrorContains(t, err, "away")
+}
+
+// A plan reads a migration as the write does.
+//
+// Rules: R4.9-30.
+func TestOldWork_QueriesTheMigration(t *testing.T) {
+	c := mocks.NewClient(t)
+	const id = "binding-migration/m1/shop/cart"
+	held := workflows.MigrationStatus{}
+	held.OldWork = &karmada.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w"}
+	c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(value{held}, nil).Once()
+	work, err := Source{Client: c}.OldWork(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, held.OldWork, work)
+	c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
+	_, err = Source{Client: c}.OldWork(t.Context(), id)
+	require.ErrorContains(t, err, id)
+}
+
+func TestLive_AnyWidth_LinesFitAndWaitsAreCountedDown(t *testing.T) {
+	s := evacuating()
+	s.ETA = now.Add(4 * time.Minute)
+	s.Windows = rules.Windows{rules.WindowKey("a"): {
+		Rule: "degraded", Taint: karmada.RuleTaint{Key: "slow", Effect: "NoExecute", AddOnMatch: time.Minute},
+		Matching: true, Since: now.Add(-18 * time.Second),
+	}}
+	s.Items[2].RetryAt = now.Add(7 * time.Second)
+	s.Results = nil
+	for n := range 7 {
+		s.Results = append(s.Results, record.Result{Key: key(strings.Repeat("x", n+1)), Outcome: phase.OutcomeMigrated, At: now.Add(time.Duration(n-9) * time.Second)})
+	}
+	picture := Live(Overview{Failovers: []Failover{{Cluster: "member1", FailoverStatus: s}, {Cluster: "member2", FailoverStatus: &workflows.FailoverStatus{}}}})
+	require.Equal(t, []string{"member1", "member2"}, picture.Names)
+	for _, columns := range []int{80, 120, 160} {
+		var fleet bytes.Buffer
+		picture.All(show.Page{Out: &fleet, Now: now, Columns: columns})
+		require.Contains(t, fleet.String(), "ATTENTION", columns)
+		var out bytes.Buffer
+		picture.One(show.Page{Out: &out, Now: now, Columns: columns}, 0)
+		for _, line := range strings.Split(out.String(), "\n") {
+			require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), columns, line)
+		}
+		require.Contains(t, out.String(), "Last begins  12:04:00 UTC (in 4m)")
+		require.Regexp(t, `degraded +slow:NoExecute +match +11:59:42 UTC \(18s ago\) +taint at`, out.String())
+		require.Regexp(t, `shop/stuck +12:00:07 UTC \(in 7s\) +NoTarget`, out.String())
+		require.Regexp(t, `Last finished\n.*\nshop/xxxxxxx +Migrated +11:59:57 UTC \(3s ago\)`, out.String())
+		require.NotContains(t, out.String(), "shop/xx ", "five of them")
+	}
+}
+
+// trailOf is what the trail has of one failover of member1: two attempts, an order, and an
+// outcome that another took the place of.
+func trailOf(failoverID string, ago time.Duration) []record.Audit {
+	at := now.Add(-ago)
+	rec := func(after time.Duration, kind record.Kind, attempt int, edit func(*record.Audit)) record.Audit {
+		r := record.Audit{
+			Time: at.Add(after), Kind: kind, Attempt: attempt, Instance: "eu", Cluster: "member1", FailoverID: failoverID, Workflow: "eu/cluster-failover/member1",
+		}
+		if edit != nil {
+			edit(&r)
+		}
+		return r
+	}
+	outcome := func(o phase.Outcome, to []string, bindings ...string) func(*record.Audit) {
+		return func(r *record.Audit) { r.Outcome, r.To, r.Bindings = o, to, bindings }
+	}
+	return []record.Audit{
+		rec(0, record.AuditFailoverBegun, 1, nil),
+		rec(time.Minute, record.AuditFailureConfirmed, 1, func(r *record.Audit) {
+			r.Reason, r.Evidence = reason.ConditionsMatch, map[string]string{"rule not-ready": "down:NoExecute"}
+		}),
+		rec(2*time.Minute, record.AuditBindingOutcome, 1, outcome(phase.OutcomeAbandoned, nil, "shop/cart", "-/reader")),
+		rec(3*time.Minute, record.AuditBindingOutcome, 1, outcome(phase.OutcomeMigrated, []string{"member2"}, "shop/cart")),
+		rec(4*time.Minute, record.AuditAttemptClosed, 1, func(r *record.Audit) { r.Phase = "Settling" }),
+		rec(5*time.Minute, record.AuditOrderGiven, 2, func(r *record.Audit) {
+			r.Order, r.Who, r.Why, r.Bindings = "skip", "jane", "it may die", []string{"shop/till"}
+		}),
+		rec(6*time.Minute, record.AuditBindingOutcome, 2, outcome(phase.OutcomeSkipped, nil, "shop/till")),
+		rec(6*time.Minute, record.AuditBindingOutcome, 2, func(r *record.Audit) {
+			r.Outcome, r.Counts = phase.OutcomeAbandoned, map[string]int{"Abandoned": 7}
+		}),
+		rec(7*time.Minute, record.AuditFailoverClosed, 2, func(r *record.Audit) { r.Phase = string(phase.FailoverRecovered) }),
+	}
+}
+
+// Rules: R4.16-7.
+func TestWith_FailoverOnlyInTheTrail(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{}, nil)
+	s, request := Source{Client: c, Instance: "eu"}, HistoryRequest{Cluster: "member1"}
+	known, err := s.History(t.Context(), request)
+	require.NoError(t, err)
+	require.Empty(t, known)
+
+	failovers := s.With(t.Context(), known, trailOf("forgotten", 90*24*time.Hour), request)
+	require.Len(t, failovers, 1)
+	e := failovers[0]
+	require.True(t, e.FromTrail)
+	require.Empty(t, e.Closed)
+	require.Equal(t, phase.FailoverRecovered, e.Ended)
+	require.Equal(t, 7*time.Minute, e.took())
+	require.Equal(t, map[phase.Outcome]int{phase.OutcomeMigrated: 1, phase.OutcomeAbandoned: 8, phase.OutcomeSkipped: 1}, e.Totals())
+	require.Len(t, e.Attempts, 2)
+	require.Equal(t, phase.Failover("Settling"), e.Attempts[0].Ended)
+	require.Len(t, e.Attempts[0].Results, 2, "one outcome for each binding")
+	require.Equal(t, karmada.BindingKey{Name: "reader"}, e.Attempts[0].Results[1].Key)
+	require.Equal(t, 7, e.Attempts[1].Folded)
+	text := draw(t, func(v View) { v.History(failovers, true) })
+	for _, want := range []string{"shop/cart", "member2", "ordered: skip", "jane", "it may die", "rule not-ready=down:NoExecute", "-/reader"} {
+		require.Contains(t, text, want)
+	}
+}
+
+// Rules: R4.16-7.
+func TestWith_MergesReportAndTrail(t *testing.T) {
+	reported := PastFailover{FailoverReport: workflows.FailoverReport{
+		Cluster: "member1", FailoverID: "known", Began: now.Add(-time.Hour), Until: now.Add(-50 * time.Minute),
+		Attempts: []workflows.AttemptReport{{
+			Attempt: 1, Folded: 1, Counts: map[string]int{"Migrated": 2},
+			Results: []record.Result{{Key: key("cart"), Outcome: phase.OutcomeMigrated, To: []string{"member3"}}},
+		}},
+	}}
+	records := append(trailOf("known", time.Hour), trailOf("older", 2*time.Hour)...)
+	failovers := Source{Instance: "eu"}.With(t.Context(), []PastFailover{reported}, records, HistoryRequest{})
+	require.Len(t, failovers, 2)
+	require.Equal(t, "known", failovers[0].FailoverID, "the newest first")
+	require.False(t, failovers[0].FromTrail)
+	require.Equal(t, []string{"member3"}, failovers[0].Attempts[0].Results[0].To, "the report knows better")
+	require.Len(t, failovers[0].Attempts[0].Results, 2, "what was counted alone has its name again")
+	require.Zero(t, failovers[0].Attempts[0].Folded)
+	require.Equal(t, map[phase.Outcome]int{phase.OutcomeMigrated: 2}, failovers[0].Totals())
+	require.Len(t, failovers[0].Trail, 9)
+	require.Len(t, reported.Attempts[0].Results, 1, "and the caller's own is left alone")
+	require.Equal(t, "older", failovers[1].FailoverID)
+	require.Len(t, Source{Instance: "eu"}.With(t.Context(), nil, records, HistoryRequest{Most: 1}), 1)
+
+	ours := HistoryRequest{Cluster: "member1"}.Ours("eu")
+	require.True(t, ours(&records[0]))
+	require.False(t, ours(&record.Audit{Instance: "us", Cluster: "member1", FailoverID: "x"}))
+	require.False(t, ours(&record.Audit{Instance: "eu", Cluster: "member2", FailoverID: "x"}))
+	require.True(t, ours(&record.Audit{Instance: "eu"}), "the pacer's, which concerns them all")
+	require.False(t, ours(&record.Audit{Instance: "us"}))
+}
+
+// Rules: R4.16-7.
+func TestWith_RunningFailover_IsOmitted(t *testing.T) {
+	open := func(failoverID string) []record.Audit { return trailOf(failoverID, time.Hour)[:4] }
+	c := mocks.NewClient(t)
+	c.On("DescribeWorkflowExecution", mock.Anything, "eu/cluster-failover/member1", "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
+			Execution: &common.WorkflowExecution{}, FirstRunId: "running", Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		},
+	}, nil)
+	failovers := Source{Client: c, Instance: "eu"}.With(t.Context(), nil, append(open("running"), open("killed")...), HistoryRequest{})
+	require.Len(t, failovers, 1)
+	require.Equal(t, "killed", failovers[0].FailoverID)
+	require.Equal(t, noEnd, failovers[0].Closed)
+
+	gone := mocks.NewClient(t)
+	gone.On("DescribeWorkflowExecution", mock.Anything, mock.Anything, "").Return(nil, serviceerror.NewNotFound("forgotten"))
+	require.Len(t, Source{Client: gone, Instance: "eu"}.With(t.Context(), nil, open("running"), HistoryRequest{}), 1)
+}
+
+// Rules: R4.16-7.
+func TestWith_AddsThePaceDuringTheFailover(t *testing.T) {
+	at := now.Add(-time.Hour) // the failover takes seven minutes from then on
+	rate := func(after time.Duration, tier pace.Tier) record.Audit {
+		return record.Audit{Time: at.Add(after), Kind: record.AuditPaceChanged, Instance: "eu", Phase: string(tier), Evidence: map[string]string{"rate": "0.5"}}
+	}
+	halt := record.Audit{
+		Time: at.Add(2 * time.Minute), Kind: record.AuditOrderGiven, Instance: "eu", Order: workflows.UpdateHalt, Who: "ada", Why: "what is going on",
+	}
+	pacer := []record.Audit{
+		rate(-2*time.Hour, pace.TierNormal), rate(-time.Hour, pace.TierSlow), halt, rate(2*time.Minute, pace.TierHalted), rate(time.Hour, pace.TierNormal),
+	}
+	records := append(pacer, trailOf("known", time.Hour)...)
+	failovers := Source{Instance: "eu"}.With(t.Context(), nil, records, HistoryRequest{Cluster: "member1"})
+	require.Len(t, failovers, 1, "the pacer's are no failover")
+	require.Equal(t, pacer[1:4], failovers[0].Fleet, "what it began under, and what changed until its end")
+	require.Len(t, failovers[0].Trail, 9)
+	text := draw(t, func(v View) { v.History(failovers, true) })
+	require.Regexp(t, `pace: slow +the fleet`, text)
+	require.Regexp(t, `ordered: halt +the fleet +ada +what is going on`, text)
+	require.Less(t, strings.Index(text, "ordered: halt"), strings.Index(text, "ordered: skip"), "in the order of time")
+
+	require.Equal(t, pacer, Pacer(records))
+	text = draw(t, func(v View) { v.Pacer(pacer, 2) })
+	require.Contains(t, text, "3 earlier ones")
+	require.Contains(t, text, "pace: halted")
+	require.NotContains(t, text, "pace: slow")
+	require.Contains(t, draw(t, func(v View) { v.Pacer(nil, 2) }), "--audit")
+}
+
+func owing(uid types.UID, ended phase.Failover, names ...string) workflows.FailoverReport {
+	r := workflows.FailoverReport{Cluster: "member1", UID: uid, Ended: ended, Until: now.Add(-time.Hour)}
+	for _, name := range names {
+		r.PendingPurges = append(r.PendingPurges, record.PendingPurge{Key: key(name)})
+	}
+	return r
+}
+
+// Rules: R4.9-62.
+func TestUnknownCopies_AreThoseOfADeletedCluster(t *testing.T) {
+	for name, c := range map[string]struct {
+		closed []workflows.FailoverReport // the newest first
+		uid    types.UID
+		want   []string
+	}{
+		"deleted, and nothing has its name": {closed: []workflows.FailoverReport{owing("old", phase.FailoverGone, "cart")}, want: []string{"shop/cart"}},
+		"joined again":                      {closed: []workflows.FailoverReport{owing("old", phase.FailoverGone, "cart")}, uid: "new", want: []string{"shop/cart"}},
+		"recovered, then deleted":           {closed: []workflows.FailoverReport{owing("old", phase.FailoverRecovered, "cart")}, uid: "new", want: []string{"shop/cart"}},
+		"the same cluster still":            {closed: []workflows.FailoverReport{owing("old", phase.FailoverRecovered, "cart")}, uid: "old"},
+		"recovered, as far as is known":     {closed: []workflows.FailoverReport{owing("old", phase.FailoverRecovered, "cart")}},
+		"deleted between two failovers": {
+			closed: []workflows.FailoverReport{owing("new", phase.FailoverRecovered, "till"), owing("old", phase.FailoverRecovered, "cart")}, want: []string{"shop/cart"},
+		},
+		"a report of no known cluster": {closed: []workflows.FailoverReport{owing("", phase.FailoverRecovered, "cart")}, uid: "new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var failovers []PastFailover
+			for _, r := range c.closed {
+				failovers = append(failovers, PastFailover{FailoverReport: r})
+			}
+			var got []string
+			for _, u := range unknownCopies(failovers, c.uid) {
+				got = append(got, u.Binding)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// Rules: R4.9-62.
+func TestStatus_ShowsCopiesOfUnknownStateOfAnEarlierCluster(t *testing.T) {
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{
+		closedRun("cluster-failover/member1", "old", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+	}}, nil).Once()
+	c.On("GetWorkflow", mock.Anything, "cluster-failover/member1", "old").Return(reporting(t, owing("old", phase.FailoverGone, "cart", "till")))
+	f := Failover{Cluster: "member1", FailoverStatus: evacuating()}
+	f = Source{Client: c}.WithUnknown(t.Context(), f)
+	require.Len(t, f.UnknownCopies, 2)
+	text := draw(t, func(v View) { v.Failover(f) })
+	require.Contains(t, text, "Copies of unknown state: 2")
+	require.Contains(t, text, "shop/cart, shop/till")
+
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(nil, serviceerror.NewUnavailable("away"))
+	require.Contains(t, draw(t, func(v View) {
+		v.Failover(Source{Client: c}.WithUnknown(t.Context(), Failover{Cluster: "member1", FailoverStatus: evacuating()}))
+	}),
+		"Not read: copies of unknown state")
+	report := PastFailover{FailoverReport: owing("old", phase.FailoverGone, "cart")}
+	report.PendingPurgesBeyond = 3
+	text = draw(t, func(v View) { v.History([]PastFailover{report}, true) })
+	require.Contains(t, text, "Copies of unknown state: 4")
+	require.Contains(t, text, "and 3 more")
+	require.NotContains(t, text, "Pending purge")
 }

@@ -12,25 +12,22 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// Ours reports whether a record is about a failover of this installation, of one cluster
-// where that is named, or of its pacer, which concerns them all.
+// Ours selects the records of this installation's pacer, and of its failovers, of one cluster if it is named.
 func (r HistoryRequest) Ours(instance string) func(*record.Audit) bool {
 	return func(x *record.Audit) bool {
 		return x.Instance == instance && (ofPacer(x) || x.FailoverID != "" && (r.Cluster == "" || x.Cluster == r.Cluster))
 	}
 }
 
-// ofPacer reports whether a record is about the fleet's pace.
+// ofPacer reports whether a record is about the pace.
 func ofPacer(x *record.Audit) bool { return x.FailoverID == "" && x.Cluster == "" }
 
-// Pacer are the records about the fleet's pace: tiers, rates, halts and orders, in the
-// order of their time.
+// Pacer are the records about the pace (tiers, rates, halts and orders), in order of time.
 func Pacer(records []record.Audit) []record.Audit {
 	return slices.DeleteFunc(slices.Clone(records), func(x record.Audit) bool { return !ofPacer(&x) })
 }
 
-// during are those of the pacer's records that fall into the time of a failover; the
-// last pace from before it is the one that it began with.
+// during are the pacer's records during a failover, and the last pace before it.
 func (e PastFailover) during(pacer []record.Audit) []record.Audit {
 	var out []record.Audit
 	for _, x := range pacer {
@@ -45,12 +42,11 @@ func (e PastFailover) during(pacer []record.Audit) []record.Audit {
 	return out
 }
 
-// noEnd is what is said of a failover whose end is on record nowhere.
+// noEnd is the end of a failover without a record of its end.
 const noEnd = "no end on record"
 
-// With adds what the audit trail has: to failovers that Temporal still has the records,
-// and the outcomes that a long report counts alone; those that it has forgotten as a
-// whole. The newest are first, and Most is kept.
+// With adds the audit trail: to failovers that Temporal still has, their records and the outcomes that a long
+// report only counts; other failovers as a whole. The newest are first, and Most is kept.
 func (s Source) With(ctx context.Context, failovers []PastFailover, records []record.Audit, r HistoryRequest) []PastFailover {
 	byID := map[string][]record.Audit{}
 	for _, x := range records {
@@ -60,7 +56,7 @@ func (s Source) With(ctx context.Context, failovers []PastFailover, records []re
 	}
 	out := slices.Clone(failovers)
 	for n := range out {
-		out[n].learn(byID[out[n].FailoverID])
+		out[n].addRecords(byID[out[n].FailoverID])
 		delete(byID, out[n].FailoverID)
 	}
 	for id, of := range byID {
@@ -88,19 +84,19 @@ func (s Source) recorded(id string, records []record.Audit) PastFailover {
 			e.Ended, e.Until, e.Closed = phase.Failover(x.Phase), x.Time, ""
 		}
 	}
-	e.learn(records)
+	e.addRecords(records)
 	return e
 }
 
-// learn adds records to a failover, and the results that it lacks.
-func (e *PastFailover) learn(records []record.Audit) {
-	l := learner{PastFailover: e, at: map[placeOf]int{}}
+// addRecords adds records to a failover, and the results that it lacks.
+func (e *PastFailover) addRecords(records []record.Audit) {
+	l := recordFiler{PastFailover: e, at: map[resultKey]int{}}
 	e.Trail, e.Attempts = records, slices.Clone(e.Attempts)
 	for n := range e.Attempts {
 		r := &e.Attempts[n]
 		r.Results = slices.Clone(r.Results)
 		for at := range r.Results {
-			l.at[placeOf{r.Attempt, r.Results[at].Key}] = at
+			l.at[resultKey{r.Attempt, r.Results[at].Key}] = at
 		}
 	}
 	if !e.FromTrail {
@@ -117,19 +113,19 @@ func (e *PastFailover) learn(records []record.Audit) {
 	}
 }
 
-// learner files records in a failover; at is where the results stand.
-type learner struct {
+// recordFiler files records in a failover; at has the positions of the results.
+type recordFiler struct {
 	*PastFailover
-	at map[placeOf]int
+	at map[resultKey]int
 }
 
-type placeOf struct {
+type resultKey struct {
 	attempt int
 	key     karmada.BindingKey
 }
 
 // take files one record under its attempt.
-func (l learner) take(x record.Audit) {
+func (l recordFiler) take(x record.Audit) {
 	if x.Attempt == 0 {
 		return
 	}
@@ -153,9 +149,8 @@ func (l learner) take(x record.Audit) {
 	}
 }
 
-// outcome files what became of bindings. A report wins over the trail; of what
-// the trail says itself the newest counts.
-func (l learner) outcome(r *workflows.AttemptReport, x record.Audit) {
+// outcome files the outcome of bindings. A report wins over the trail; in the trail the newest record wins.
+func (l recordFiler) outcome(r *workflows.AttemptReport, x record.Audit) {
 	if l.FromTrail && len(x.Bindings) == 0 {
 		for outcome, n := range x.Counts {
 			r.Counts[outcome] += n
@@ -167,7 +162,7 @@ func (l learner) outcome(r *workflows.AttemptReport, x record.Audit) {
 		result := record.Result{
 			Key: key, Resource: x.Resource, Outcome: x.Outcome, Reason: x.Reason, Cause: x.Cause, Message: x.Message, To: x.To, At: x.Time,
 		}
-		at, known := l.at[placeOf{r.Attempt, key}]
+		at, known := l.at[resultKey{r.Attempt, key}]
 		switch {
 		case known && !l.FromTrail:
 			continue
@@ -183,12 +178,12 @@ func (l learner) outcome(r *workflows.AttemptReport, x record.Audit) {
 		default:
 			r.Folded--
 		}
-		l.at[placeOf{r.Attempt, key}] = len(r.Results)
+		l.at[resultKey{r.Attempt, key}] = len(r.Results)
 		r.Results = append(r.Results, result)
 	}
 }
 
-// runs reports whether a failover without an end on record is still open.
+// runs reports whether a failover without a recorded end still runs.
 func (s Source) runs(ctx context.Context, e PastFailover) bool {
 	if s.Client == nil {
 		return false

@@ -1,8 +1,5 @@
-// Package subject finds what an operator names: a binding by its own name, or by
-// the workload that it carries.
-//
-// It promises to look and never to guess: what fits nothing, or more than one
-// thing, is an error that says what would be understood.
+// Package subject finds the binding that an operator names, by its own name or by its workload. It never guesses:
+// a name that fits no or several bindings is an error that names the candidates.
 package subject
 
 import (
@@ -17,22 +14,21 @@ import (
 )
 
 var (
-	// ErrNotFound is returned for a binding that there is not.
+	// ErrNotFound is returned for an unknown binding.
 	ErrNotFound = errors.New("no such binding")
-	// ErrMalformed is returned for words that name nothing.
+	// ErrMalformed is returned for an argument that names no binding.
 	ErrMalformed = errors.New("want <namespace>/<binding>, -/<binding>, or <kind>/<name> -n <namespace>")
 )
 
 // Ref is a binding as an operator names it.
 type Ref struct {
 	first, name string
-	// namespace is that of the workload; empty where the binding itself was named, or
-	// where its workload has none.
+	// namespace is that of the workload; empty if the binding itself was named, or if its workload has none.
 	namespace string
 }
 
-// Parse reads "<namespace>/<binding>" ("-/<binding>" without a namespace), and with a
-// namespace "<kind>/<name>". What [Plain] has made of an argument is read as well.
+// Parse reads "<namespace>/<binding>" ("-/<binding>" without a namespace), or with a namespace "<kind>/<name>". It
+// also reads the output of [Plain].
 func Parse(arg, namespace string) (Ref, error) {
 	first, name, ok := strings.Cut(arg, "/")
 	if first == "" && namespace == "" {
@@ -44,8 +40,8 @@ func Parse(arg, namespace string) (Ref, error) {
 	return Ref{first: first, name: name, namespace: namespace}, nil
 }
 
-// Plain takes the dash from arguments that name a binding without a namespace: a reader
-// of flags takes "-/reader" for one.
+// Plain removes the dash from arguments that name a binding without a namespace: the parser of flags would read
+// "-/reader" as a flag.
 func Plain(args []string) []string {
 	plain := slices.Clone(args)
 	for n, arg := range plain {
@@ -56,7 +52,7 @@ func Plain(args []string) []string {
 	return plain
 }
 
-// String is what was said.
+// String is the argument.
 func (r Ref) String() string {
 	if r.namespace != "" {
 		return r.first + "/" + r.name + " -n " + r.namespace
@@ -64,8 +60,7 @@ func (r Ref) String() string {
 	return r.first + "/" + r.name
 }
 
-// Key is the binding's own name, where that is what was said; known is false where a
-// workload was.
+// Key is the binding's own name; known is false if a workload was named.
 func (r Ref) Key() (key karmada.BindingKey, known bool) {
 	if r.namespace != "" {
 		return karmada.BindingKey{}, false
@@ -77,8 +72,8 @@ func (r Ref) Key() (key karmada.BindingKey, known bool) {
 	return key, true
 }
 
-// Find reads the binding. A workload is looked for under the name that Karmada gives
-// its binding, and then among all of its kind.
+// Find reads the binding. A workload is searched under the name that Karmada gives its binding, and then in all
+// bindings.
 func (r Ref) Find(ctx context.Context, in activities.BindingReader) (karmada.Binding, error) {
 	key, byName := r.Key()
 	if !byName {
@@ -114,18 +109,18 @@ func (r Ref) search(ctx context.Context, in activities.BindingReader) (karmada.B
 	return karmada.Binding{}, fmt.Errorf("%w: %s could be %s; name the binding itself", ErrNotFound, r, strings.Join(names, " or "))
 }
 
-// carriedBy reports whether a binding carries the workload that was named.
+// carriedBy reports whether a binding is of the named workload.
 func (r Ref) carriedBy(b *karmada.Binding) bool {
 	return b.Key.Namespace == r.namespace && b.Resource.Name == r.name && strings.EqualFold(b.Resource.Kind, kindOf(r.first))
 }
 
-// shortNames are those of kubectl for what is moved most.
+// shortNames are kubectl's short names of common kinds.
 var shortNames = map[string]string{
 	"deploy": "Deployment", "sts": "StatefulSet", "ds": "DaemonSet", "cj": "CronJob", "cm": "ConfigMap",
 	"svc": "Service", "ing": "Ingress", "pvc": "PersistentVolumeClaim", "sa": "ServiceAccount",
 }
 
-// kindOf is the kind that a word of kubectl's names: the kind, its plural, or a short name.
+// kindOf is the kind that a kubectl argument names: the kind, its plural, or a short name.
 func kindOf(word string) string {
 	lower := strings.ToLower(word)
 	if kind, short := shortNames[lower]; short {
@@ -142,13 +137,13 @@ func kindOf(word string) string {
 	return strings.TrimSuffix(lower, "s")
 }
 
-// Workload is how a binding's workload would be named: "deployment/cart".
+// Workload names the workload of a binding: "deployment/cart".
 func Workload(b *karmada.Binding) string {
 	return strings.ToLower(b.Resource.Kind) + "/" + b.Resource.Name
 }
 
-// Names offers the names of bindings that begin with what was typed, most at most:
-// their own, or with a namespace those of their workloads.
+// Names lists at most so many names of bindings with a prefix: their own, or with a namespace those of their
+// workloads.
 func Names(ctx context.Context, in activities.BindingReader, typed, namespace string, most int) ([]string, error) {
 	var names []string
 	for b, err := range activities.AllBindings(ctx, in) {

@@ -57,7 +57,7 @@ var fleet = bindings{
 	binding("", "reader-clusterrole", "ClusterRole", "reader"),
 }
 
-func TestABindingIsFoundByItsNameOrItsWorkload(t *testing.T) {
+func TestFind_ByNameOrWorkload(t *testing.T) {
 	for _, c := range []struct{ arg, namespace, want string }{
 		{arg: "shop/cart-deployment", want: "shop/cart-deployment"},
 		{arg: "deployment/cart", namespace: "shop", want: "shop/cart-deployment"},
@@ -78,13 +78,13 @@ func TestABindingIsFoundByItsNameOrItsWorkload(t *testing.T) {
 	}
 }
 
-func TestOnlyABindingWithoutANamespaceLosesItsDash(t *testing.T) {
+func TestPlain_RemovesTheDashOfABindingWithoutANamespace(t *testing.T) {
 	args := []string{"explain", "-/reader", "-n", "shop", "--cluster=-/m1", "a/-/b"}
 	require.Equal(t, []string{"explain", "/reader", "-n", "shop", "--cluster=-/m1", "a/-/b"}, Plain(args))
 	require.Equal(t, "-/reader", args[1], "what was given stays")
 }
 
-func TestWhatFitsNothingOrTwoThingsIsSaidSo(t *testing.T) {
+func TestFind_NoOrTwoBindings_IsAnError(t *testing.T) {
 	for _, arg := range []string{"cart", "a/b/c", "/", "cart/", "//cart"} {
 		_, err := Parse(arg, "")
 		require.ErrorIs(t, err, ErrMalformed, arg)
@@ -99,10 +99,10 @@ func TestWhatFitsNothingOrTwoThingsIsSaidSo(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotFound)
 	_, err = ref.Find(t.Context(), away{})
 	require.ErrorIs(t, err, karmada.ErrUnreachable)
-	require.NotErrorIs(t, err, ErrNotFound, "nobody could look")
+	require.NotErrorIs(t, err, ErrNotFound, "the server did not answer")
 }
 
-func TestNamesAreOfferedAsTheyWouldBeTyped(t *testing.T) {
+func TestNames_HaveThePrefix(t *testing.T) {
 	names, err := Names(t.Context(), fleet, "sh", "", 3)
 	require.NoError(t, err)
 	require.Equal(t, []string{"shop/cart-deployment", "shop/edge-ingress", "shop/odd"}, names)

@@ -1,9 +1,14 @@
+// Package survey queries the pacer and every running failover, and publishes the answers as metrics.
+//
+// Only the leading controller queries, so that there is one value: a worker's last value of a workflow may be
+// hours old, is lost when the worker restarts, and differs between workers.
 package survey
 
 import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/controller/status"
@@ -20,12 +25,12 @@ import (
 type Source interface {
 	// Pacer queries the pacer; why is not empty when it did not answer.
 	Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string)
-	// Failover queries the failover of one cluster, and returns [status.ErrNotFound] for
-	// none. One that is there and does not answer says why in Unanswered.
+	// Failover queries the failover of one cluster, and returns [status.ErrNotFound] without one. If it does not
+	// answer, Unanswered is set.
 	Failover(ctx context.Context, cluster string) (status.Failover, error)
 }
 
-// Survey queries at an interval for as long as its controller leads.
+// Survey queries at an interval while its controller leads.
 type Survey struct {
 	Source   Source
 	Fleet    *telemetry.Fleet
@@ -33,11 +38,10 @@ type Survey struct {
 	Interval time.Duration
 }
 
-// atOnce bounds the questions under way: without a worker each takes its whole timeout.
+// atOnce bounds the concurrent queries: without a worker each takes its whole timeout.
 const atOnce = 8
 
-// Run queries the failovers of the clusters that have one, until ctx ends; then it publishes
-// nothing any more.
+// Run queries the failovers of these clusters until ctx ends, and then publishes nothing.
 func (s *Survey) Run(ctx context.Context, clusters func() []string) {
 	defer s.Fleet.Set(nil)
 	before := &telemetry.FleetState{}
@@ -50,13 +54,13 @@ func (s *Survey) Run(ctx context.Context, clusters func() []string) {
 	}, s.Interval)
 }
 
-// answer is what one failover said.
+// answer is the state of one failover, nil if it did not answer.
 type answer struct {
-	asked bool // it runs
+	runs  bool
 	state *telemetry.FailoverState
 }
 
-// Ask queries every workflow once. One that does not answer keeps its last values.
+// Ask queries every workflow once. A workflow that does not answer keeps its last values.
 func (s *Survey) Ask(ctx context.Context, clusters []string, before *telemetry.FleetState) *telemetry.FleetState {
 	now := &telemetry.FleetState{Pace: before.Pace, Asked: map[string]bool{}}
 	pacer, why := s.Source.Pacer(ctx)
@@ -76,16 +80,18 @@ func (s *Survey) Ask(ctx context.Context, clusters []string, before *telemetry.F
 	_ = all.Wait() // no answer is an error
 	for n, cluster := range clusters {
 		a := answers[n]
-		if !a.asked {
+		if !a.runs {
 			continue
 		}
 		now.Asked[workflows.ClusterFailoverID(s.Instance, cluster)] = a.state == nil
 		if a.state == nil {
-			a.state = said(before, cluster)
+			last := slices.IndexFunc(before.Failovers, func(f telemetry.FailoverState) bool { return f.Cluster == cluster })
+			if last < 0 {
+				continue
+			}
+			a.state = &before.Failovers[last]
 		}
-		if a.state != nil {
-			now.Failovers = append(now.Failovers, *a.state)
-		}
+		now.Failovers = append(now.Failovers, *a.state)
 	}
 	return now
 }
@@ -96,22 +102,13 @@ func (s *Survey) failover(ctx context.Context, cluster string) answer {
 	case errors.Is(err, status.ErrNotFound):
 		return answer{}
 	case err != nil || f.FailoverStatus == nil:
-		return answer{asked: true}
+		return answer{runs: true}
 	case f.Phase.Terminal():
 		return answer{}
 	}
 	state := stateOf(f.FailoverStatus)
-	state.Cluster = cluster // whatever the answer calls itself: two of one name would be no metrics at all
-	return answer{asked: true, state: &state}
-}
-
-func said(before *telemetry.FleetState, cluster string) *telemetry.FailoverState {
-	for i := range before.Failovers {
-		if before.Failovers[i].Cluster == cluster {
-			return &before.Failovers[i]
-		}
-	}
-	return nil
+	state.Cluster = cluster // two states of one name would break all metrics
+	return answer{runs: true, state: &state}
 }
 
 func stateOf(e *workflows.FailoverStatus) telemetry.FailoverState {

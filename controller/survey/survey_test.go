@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fleet answers as it is told; the silent do not.
+// fleet is a source; the silent do not answer.
 type fleet struct {
 	pacer    workflows.PacerStatus
 	running  map[string]workflows.FailoverStatus
@@ -74,7 +74,7 @@ func evacuating() workflows.FailoverStatus {
 	}
 }
 
-func TestEveryBindingThatIsNotDoneIsCountedWhereItIs(t *testing.T) {
+func TestAsk_CountsEveryUnfinishedBinding(t *testing.T) {
 	s := &Survey{Source: &fleet{running: map[string]workflows.FailoverStatus{"a": evacuating()}}}
 	now := s.Ask(t.Context(), []string{"a"}, &telemetry.FleetState{})
 	require.Equal(t, []telemetry.FailoverState{{
@@ -91,9 +91,8 @@ func TestEveryBindingThatIsNotDoneIsCountedWhereItIs(t *testing.T) {
 	require.Equal(t, map[string]bool{"fleet-pacer": false, "cluster-failover/a": false}, now.Asked)
 }
 
-// Who does not answer may still be in need: an alert about it must not end because
-// the worker died.
-func TestWhoDoesNotAnswerKeepsWhatItSaidAndIsCalledSilent(t *testing.T) {
+// An alert must not end because the worker died.
+func TestAsk_NoAnswer_KeepsTheLastValuesAndIsCounted(t *testing.T) {
 	source := &fleet{
 		running: map[string]workflows.FailoverStatus{"a": evacuating()}, silent: map[string]bool{},
 		pacer: workflows.PacerStatus{PacerState: workflows.PacerState{Pace: pace.Pace{Tier: pace.TierHalted}}},
@@ -101,7 +100,7 @@ func TestWhoDoesNotAnswerKeepsWhatItSaidAndIsCalledSilent(t *testing.T) {
 	s := &Survey{Source: source, Instance: "eu"}
 	before := s.Ask(t.Context(), []string{"a"}, &telemetry.FleetState{})
 	source.silent["a"], source.silent[""] = true, true
-	now := s.Ask(t.Context(), []string{"a", "never-heard"}, before)
+	now := s.Ask(t.Context(), []string{"a", "not-running"}, before)
 	require.Equal(t, before.Failovers, now.Failovers)
 	require.Equal(t, pace.TierHalted, now.Pace.Tier)
 	require.Equal(t, map[string]bool{"eu/fleet-pacer": true, "eu/cluster-failover/a": true}, now.Asked)
@@ -110,7 +109,7 @@ func TestWhoDoesNotAnswerKeepsWhatItSaidAndIsCalledSilent(t *testing.T) {
 	require.True(t, s.Ask(t.Context(), []string{"a"}, before).Asked["eu/cluster-failover/a"])
 }
 
-func TestAFailoverThatIsOverIsNotCounted(t *testing.T) {
+func TestAsk_ClosedFailover_IsNotCounted(t *testing.T) {
 	over := evacuating()
 	over.Phase = phase.FailoverRecovered
 	s := &Survey{Source: &fleet{running: map[string]workflows.FailoverStatus{"a": over}}}
@@ -119,7 +118,7 @@ func TestAFailoverThatIsOverIsNotCounted(t *testing.T) {
 	require.NotContains(t, now.Asked, "cluster-failover/a")
 }
 
-func TestTheAnswersAreThereWhileTheControllerLeadsAndNotAfter(t *testing.T) {
+func TestRun_PublishesOnlyWhileTheControllerLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fleet{running: map[string]workflows.FailoverStatus{"a": evacuating()}, silent: map[string]bool{}, deadline: 5 * time.Second}
 		gauges := telemetry.NewFleet(prometheus.NewRegistry(), time.Now)
@@ -140,9 +139,8 @@ func TestTheAnswersAreThereWhileTheControllerLeadsAndNotAfter(t *testing.T) {
 	})
 }
 
-// Whoever polls the task queue can answer for a worker. What it answers must not take away
-// the metrics of everything else.
-func TestAnAnswerUnderAnotherNameIsThatOfWhomWasAsked(t *testing.T) {
+// A wrong answer of a foreign worker must not break the other metrics.
+func TestAsk_AnswerWithAnotherName_IsCountedUnderTheQueriedName(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	fleetOf := telemetry.NewFleet(registry, time.Now)
 	s := &Survey{Source: &fleet{running: map[string]workflows.FailoverStatus{"a": evacuating(), "b": evacuating()}}}

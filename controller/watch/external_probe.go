@@ -20,73 +20,72 @@ import (
 type ExternalProbeConfig struct {
 	// Interval is the pause between two attempts of probes, Timeout bounds one request.
 	Interval, Timeout time.Duration
-	// FailureThreshold and SuccessThreshold are how many probes in a row, all of one
-	// kind, change the external probe's mind.
+	// FailureThreshold and SuccessThreshold are how many equal probes in a row change a result.
 	FailureThreshold, SuccessThreshold int
 }
 
-// ExternalProbe probes members by itself, beside Karmada's own probe: what both see is
-// more likely the member than Karmada or Lifeboat. It reports that a member is down only
-// after it has seen the same member up, for one that it can never reach proves
-// nothing; and it reports nothing when it reaches no member at all: then Lifeboat's own network has failed.
+// ExternalProbe probes members beside Karmada's own probe: a failure that both see is more likely one
+// of the member than one of Karmada or Lifeboat. It reports a member down only after it saw the same
+// member up: a member that it can never reach proves nothing. While it reaches no member at all it
+// reports nothing: then Lifeboat's own network has failed.
 type ExternalProbe struct {
 	cfg   ExternalProbeConfig
 	probe func(ctx context.Context, c karmada.Cluster) answer
 
-	mu   sync.Mutex
-	seen map[string]*testimony
+	mu      sync.Mutex
+	members map[string]*memberState
 	// recalled: the results of earlier leaders have been read, so newer ones may replace them.
 	recalled bool
 }
 
-// answer is how one probe went.
+// answer is the outcome of one probe.
 type answer int
 
 const (
-	noAnswer answer = iota // the member's API server does not answer, or says that it is not ready
+	noAnswer answer = iota // the member's API server does not answer, or is not ready
 	healthy                // it is ready, or it answers that the probe has no credentials
-	unclear                // something on the way answers, or nothing can be asked
+	unclear                // a proxy or redirect answers, or there is no endpoint
 )
 
-// testimony is what the external probe thinks of one member.
-type testimony struct {
+// memberState is what the probe has found of one member.
+type memberState struct {
 	endpoint string // a digest
-	up       bool   // the newest settled opinion; only meaningful when settled
-	settled  bool   // it has been seen up
-	earlier  bool   // the opinion is an earlier leader's, and no probe of this one has agreed yet
-	streak   int    // probes in a row against the opinion
-	back     int    // attempts in which Karmada may not have noticed yet that it is up again
+	up       bool   // the newest result; only meaningful when seenUp
+	seenUp   bool
+	recalled bool // the result is an earlier leader's, and no probe of this leader has agreed yet
+	streak   int  // probes in a row against the result
+	back     int  // attempts in which Karmada may not have noticed yet that the member is up again
 }
 
-// noticed is how long Karmada may need to report a member Ready that is up again: by default its
-// cluster-success-threshold of 30 s, and 10 s between two looks.
-const noticed = 40 * time.Second
+// karmadaNoticesWithin is how long Karmada may need to report a member Ready that is up again: by default
+// its cluster-success-threshold of 30 s, and 10 s between two checks.
+const karmadaNoticesWithin = 40 * time.Second
 
-// digest stands for an address, so that none is sent to Temporal.
+// digest replaces an address, so that none is sent to Temporal.
 func digest(endpoint string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(endpoint))
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// Begin begins a term of leadership: what is known from an earlier one waits for a probe that agrees.
+// Begin begins a term of leadership: a result of an earlier term waits for a probe that agrees.
 func (w *ExternalProbe) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recalled = false
-	for _, t := range w.seen {
-		t.earlier, t.streak = t.settled, 0
+	for _, t := range w.members {
+		t.recalled, t.streak = t.seenUp, 0
 	}
 }
 
-// Recall takes in the results of earlier leaders. A result of this term wins over them.
+// Recall adds the results of earlier leaders. A result of this term wins over them.
 func (w *ExternalProbe) Recall(known rules.Probed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recalled = true
 	for name, k := range known {
-		if t := w.seen[name]; t == nil || !t.settled || t.earlier {
-			w.seen[name] = &testimony{endpoint: k.Endpoint, up: k.Up, settled: true, earlier: true}
+		if t := w.members[name]; t == nil || !t.seenUp || t.recalled {
+			w.members[name] = &memberState{endpoint: k.Endpoint, up: k.Up, seenUp: true, recalled: true}
 		}
 	}
 }
@@ -108,8 +107,8 @@ func (w *ExternalProbe) Known() rules.Probed {
 		return nil
 	}
 	known := rules.Probed{}
-	for name, t := range w.seen {
-		if t.settled {
+	for name, t := range w.members {
+		if t.seenUp {
 			known[name] = rules.ProbedMember{Endpoint: t.endpoint, Up: t.up}
 		}
 	}
@@ -118,10 +117,10 @@ func (w *ExternalProbe) Known() rules.Probed {
 
 // NewExternalProbe makes an external probe that probes over HTTPS, without credentials.
 func NewExternalProbe(cfg ExternalProbeConfig) *ExternalProbe {
-	return &ExternalProbe{cfg: cfg, probe: (&prober{timeout: cfg.Timeout}).probe, seen: map[string]*testimony{}}
+	return &ExternalProbe{cfg: cfg, probe: prober{timeout: cfg.Timeout}.probe, members: map[string]*memberState{}}
 }
 
-// Probe probes all members once, side by side, and forgets those that are gone.
+// Probe probes all members once, in parallel, and forgets deleted ones.
 func (w *ExternalProbe) Probe(ctx context.Context, fleet []karmada.Cluster) {
 	answers := make([]answer, len(fleet))
 	var running sync.WaitGroup
@@ -130,89 +129,82 @@ func (w *ExternalProbe) Probe(ctx context.Context, fleet []karmada.Cluster) {
 	}
 	running.Wait()
 	if ctx.Err() != nil {
-		return // a probe that was cut short says nothing
+		return // a cancelled probe proves nothing
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	old := w.seen
-	w.seen = make(map[string]*testimony, len(fleet))
+	old := w.members
+	w.members = make(map[string]*memberState, len(fleet))
 	for i, c := range fleet {
 		t, at := old[c.Name], digest(c.Endpoint)
 		if t == nil || t.endpoint != at {
-			t = &testimony{endpoint: at}
+			t = &memberState{endpoint: at}
 		}
-		t.hear(answers[i], w.cfg)
+		t.add(answers[i], w.cfg)
 		t.back = max(0, t.back-1)
 		if answers[i] == noAnswer {
-			t.back = int(noticed / w.cfg.Interval)
+			t.back = int(karmadaNoticesWithin / w.cfg.Interval)
 		}
-		w.seen[c.Name] = t
+		w.members[c.Name] = t
 	}
 }
 
-func (t *testimony) hear(a answer, cfg ExternalProbeConfig) {
-	up := t.settled && t.up
-	if a == unclear {
+// add counts one probe; enough equal ones change the result.
+func (t *memberState) add(a answer, cfg ExternalProbeConfig) {
+	up := t.seenUp && t.up
+	switch {
+	case a == unclear:
 		t.streak = 0
 		return
-	}
-	if (a == healthy) == up {
-		t.streak, t.earlier = 0, false
+	case (a == healthy) == up:
+		t.streak, t.recalled = 0, false
 		return
 	}
 	t.streak++
 	switch {
 	case a == healthy && t.streak >= cfg.SuccessThreshold:
-		t.up, t.settled, t.earlier, t.streak = true, true, false, 0
+		t.up, t.seenUp, t.recalled, t.streak = true, true, false, 0
 	case a == noAnswer && up && t.streak >= cfg.FailureThreshold:
-		t.up, t.earlier, t.streak = false, false, 0
+		t.up, t.recalled, t.streak = false, false, 0
 	}
 }
 
-// Says is the external probe's word about a member, absent when it has none.
-func (w *ExternalProbe) Says(cluster string) rules.ExternalProbe {
+// Result is the result of a member, absent when there is none.
+func (w *ExternalProbe) Result(cluster string) rules.ExternalProbe {
 	if w == nil {
 		return rules.ExternalProbeAbsent
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := w.seen[cluster]
+	t := w.members[cluster]
 	switch {
-	case t == nil || !t.settled || t.earlier:
+	case t == nil || !t.seenUp || t.recalled:
 		return rules.ExternalProbeAbsent
 	case t.up:
 		return rules.ExternalProbeUp
-	case w.blind():
-		return rules.ExternalProbeAbsent
-	default:
-		return rules.ExternalProbeDown
 	}
+	for _, other := range w.members {
+		if other.seenUp && other.up && !other.recalled {
+			return rules.ExternalProbeDown
+		}
+	}
+	return rules.ExternalProbeAbsent // no member is up: the probe itself is cut off
 }
 
-// justBack reports that a probe got no answer so recently that Karmada may not have seen yet that there are
-// answers again.
+// justBack reports that a probe got no answer so recently that Karmada may not have noticed yet that the
+// member is up again.
 func (w *ExternalProbe) justBack(cluster string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := w.seen[cluster]
+	t := w.members[cluster]
 	return t != nil && t.back > 0
-}
-
-// blind reports that no member is seen up: an external probe that sees no member is cut off.
-func (w *ExternalProbe) blind() bool {
-	for _, t := range w.seen {
-		if t.settled && t.up && !t.earlier {
-			return false
-		}
-	}
-	return true
 }
 
 // prober sends requests to members' API servers.
 type prober struct{ timeout time.Duration }
 
-// probe requests /readyz, and /healthz where a member does not serve that.
-func (p *prober) probe(ctx context.Context, c karmada.Cluster) answer {
+// probe requests /readyz, and /healthz from a member that does not serve it.
+func (p prober) probe(ctx context.Context, c karmada.Cluster) answer {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	client, err := p.client(c)
@@ -231,17 +223,17 @@ func (p *prober) probe(ctx context.Context, c karmada.Cluster) answer {
 		return healthy
 	case status/100 == 3:
 		return unclear
-	default: // a 502, 503 or 504 comes from a load balancer before a dead API server as well
+	default: // a load balancer in front of a dead API server answers 502, 503 or 504
 		return noAnswer
 	}
 }
 
-// client reaches a member the way Karmada does, through its proxy if it has one. It
-// shows no credentials and believes no content. It verifies no certificate, whatever
-// spec.insecureSkipTLSVerification says: the member's authority (caBundle) is in the Secret that
-// holds its token, which the controller may not read. A member whose certificate has expired
-// answers as well, and that is one of the cases that the probe is for.
-func (p *prober) client(c karmada.Cluster) (*http.Client, error) {
+// client reaches a member the way Karmada does, through its proxy if it has one. It sends no credentials
+// and uses no content of the response. It verifies no certificate, whatever
+// spec.insecureSkipTLSVerification is: the member's CA (caBundle) is in the Secret with its token, which
+// the controller may not read. A member with an expired certificate is up, too: Karmada cannot reach it,
+// and the probe can.
+func (prober) client(c karmada.Cluster) (*http.Client, error) {
 	if !strings.HasPrefix(c.Endpoint, "https://") && !strings.HasPrefix(c.Endpoint, "http://") {
 		return nil, fmt.Errorf("cluster %s has no endpoint to probe", c.Name)
 	}
@@ -256,7 +248,7 @@ func (p *prober) client(c karmada.Cluster) (*http.Client, error) {
 		}
 		transport.Proxy = http.ProxyURL(proxy)
 	}
-	// The server at that address may not redirect the probe.
+	// A member must not redirect the probe to an address that only the controller reaches.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
 }

@@ -2,21 +2,25 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
 
 var twoOfThree = ExternalProbeConfig{Interval: time.Second, Timeout: time.Second, FailureThreshold: 3, SuccessThreshold: 2}
 
-// told is an external probe whose probes answer as they are told.
+// told is an external probe with these answers.
 func told(answers map[string]answer) *ExternalProbe {
 	w := NewExternalProbe(twoOfThree)
 	w.probe = func(_ context.Context, c karmada.Cluster) answer { return answers[c.Name] }
@@ -47,7 +51,7 @@ func TestExternalProbe_MemberThatIsBack_GivesKarmadaTimeToNotice(t *testing.T) {
 	attempts(60, healthy)
 	require.False(t, w.justBack("a"), "it was never down")
 	attempts(1, noAnswer)
-	require.Equal(t, rules.ExternalProbeUp, w.Says("a"), "a blip")
+	require.Equal(t, rules.ExternalProbeUp, w.Result("a"), "a blip")
 	attempts(39, healthy)
 	require.True(t, w.justBack("a"))
 	attempts(1, healthy)
@@ -62,7 +66,7 @@ func TestTheExternalProbeChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 	says := func(a answer) rules.ExternalProbe {
 		answers["a"] = a
 		w.Probe(t.Context(), members("a", "other"))
-		return w.Says("a")
+		return w.Result("a")
 	}
 	for i, step := range []struct {
 		probe answer
@@ -71,7 +75,7 @@ func TestTheExternalProbeChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 		{probe: noAnswer},
 		{probe: noAnswer},
 		{probe: noAnswer},
-		{probe: noAnswer}, // never seen up: it has nothing to say
+		{probe: noAnswer}, // never seen up: no result
 		{probe: healthy},
 		{probe: noAnswer},
 		{probe: healthy},
@@ -92,11 +96,11 @@ func TestTheExternalProbeChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 	} {
 		require.Equal(t, step.want, says(step.probe), "probe %d", i)
 	}
-	require.Equal(t, rules.ExternalProbeAbsent, w.Says("formerChild"))
-	require.Equal(t, rules.ExternalProbeAbsent, (*ExternalProbe)(nil).Says("a"), "no external probe, no word")
+	require.Equal(t, rules.ExternalProbeAbsent, w.Result("formerChild"))
+	require.Equal(t, rules.ExternalProbeAbsent, (*ExternalProbe)(nil).Result("a"), "no external probe, no word")
 }
 
-// One failed refresh repatriated everybody at once: errors of Lifeboat's own must not count
+// In Liqo one failed refresh moved all workloads back at once: Lifeboat's own errors must not count
 // as evidence against all members.
 //
 // Rules: R4.1-37.
@@ -111,47 +115,47 @@ func TestLiqo1030AnExternalProbeThatReachesNobodyTestifiesToNothing(t *testing.T
 	attempt(2)
 	answers["a"] = noAnswer
 	attempt(3)
-	require.Equal(t, rules.ExternalProbeDown, w.Says("a"))
+	require.Equal(t, rules.ExternalProbeDown, w.Result("a"))
 	answers["b"] = noAnswer
 	attempt(3)
-	require.Equal(t, rules.ExternalProbeAbsent, w.Says("a"))
-	require.Equal(t, rules.ExternalProbeAbsent, w.Says("b"))
+	require.Equal(t, rules.ExternalProbeAbsent, w.Result("a"))
+	require.Equal(t, rules.ExternalProbeAbsent, w.Result("b"))
 }
 
-func TestAMemberBehindAnotherAddressIsAnotherOneToTheExternalProbe(t *testing.T) {
+func TestProbe_ChangedAddress_IsANewMember(t *testing.T) {
 	w := told(map[string]answer{"a": healthy})
 	for range 2 {
 		w.Probe(t.Context(), members("a"))
 	}
-	require.Equal(t, rules.ExternalProbeUp, w.Says("a"))
+	require.Equal(t, rules.ExternalProbeUp, w.Result("a"))
 	w.Probe(t.Context(), []karmada.Cluster{{Name: "a", Endpoint: "https://elsewhere"}})
-	require.Equal(t, rules.ExternalProbeAbsent, w.Says("a"))
+	require.Equal(t, rules.ExternalProbeAbsent, w.Result("a"))
 }
 
-func TestAnAttemptThatWasCutShortSaysNothing(t *testing.T) {
+func TestProbe_Cancelled_ChangesNothing(t *testing.T) {
 	w := told(map[string]answer{"a": healthy})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 5 {
 		w.Probe(ctx, members("a"))
 	}
-	require.Equal(t, rules.ExternalProbeAbsent, w.Says("a"))
+	require.Equal(t, rules.ExternalProbeAbsent, w.Result("a"))
 }
 
-// Whoever answers at a member's address sends us nowhere: not to what only we can reach.
-func TestTheExternalProbeIsNotSentElsewhere(t *testing.T) {
+// A redirect of a member must not lead the probe to an address that only the controller reaches.
+func TestProbe_FollowsNoRedirect(t *testing.T) {
 	var asked atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer inside.Close()
 	member := httptest.NewServer(http.RedirectHandler(inside.URL, http.StatusFound))
 	defer member.Close()
-	p := &prober{timeout: 5 * time.Second}
+	p := prober{timeout: 5 * time.Second}
 	require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{Endpoint: member.URL}))
 	require.Zero(t, asked.Load())
 }
 
 // Rules: R4.1-35, R4.1-49, R4.1-52.
-func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
+func TestProbe_RequestsHealthzOnlyWithoutReadyz(t *testing.T) {
 	for name, c := range map[string]struct {
 		readyz, healthz int
 		want            answer
@@ -175,12 +179,12 @@ func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
 				w.WriteHeader(map[string]int{"/readyz": c.readyz, "/healthz": c.healthz}[r.URL.Path])
 			}))
 			defer server.Close()
-			p := &prober{timeout: 5 * time.Second}
+			p := prober{timeout: 5 * time.Second}
 			require.Equal(t, c.want, p.probe(t.Context(), karmada.Cluster{Endpoint: server.URL}))
 			require.Equal(t, c.readyz == 404, asked.Load() == 2)
 		})
 	}
-	p := &prober{timeout: 5 * time.Second}
+	p := prober{timeout: 5 * time.Second}
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	require.Equal(t, noAnswer, p.probe(t.Context(), karmada.Cluster{Endpoint: gone.URL}))
@@ -189,38 +193,177 @@ func TestTheProbeAsksReadyzAndHealthzOnlyWhereThatIsNotKnown(t *testing.T) {
 }
 
 // Rules: R4.1-34.
-func TestAClusterIsStartedOnceTheExternalProbeThatItsRuleAsksForAgrees(t *testing.T) {
+func TestRouter_RequiredExternalProbe_StartsTheFailoverOnceItAgrees(t *testing.T) {
 	rule := notReady()
 	rule.RequireExternalProbe = true
-	post := &recorder{}
-	router := NewRouter(post)
+	signals := &sentSignals{}
+	router := NewRouter(signals)
 	router.RulesChanged([]rules.Rule{rule})
 	router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionFalse))
 	router.ClusterChanged(nil, cluster("b", "1", corev1.ConditionTrue))
-	require.Equal(t, []string{"fleet", "fleet"}, post.heard(), "nobody testifies")
+	require.Equal(t, []string{"fleet", "fleet"}, signals.take(), "without a probe result")
 
 	answers := map[string]answer{"a": healthy, "b": healthy}
 	w := told(answers)
-	router.Hear(w)
+	router.UseProbe(w)
 	attempt := func(times int) {
 		for range times {
 			w.Probe(t.Context(), members("a", "b"))
-			router.Testified(false)
+			router.SendProbed(false)
 		}
 	}
 	attempt(2)
-	require.Empty(t, post.heard(), "it sees the member alive")
+	require.Empty(t, signals.take(), "it sees the member alive")
 	answers["a"] = noAnswer
 	attempt(2)
-	require.Empty(t, post.heard())
+	require.Empty(t, signals.take())
 	attempt(1)
-	require.Equal(t, []string{"start a@1"}, post.heard())
+	require.Equal(t, []string{"start a@1"}, signals.take())
 	router.Opened("a")
 	attempt(1)
-	require.Empty(t, post.heard(), "the same word again is no news")
-	router.Testified(true)
-	require.Equal(t, []string{"start a@1"}, post.heard(), "but it is said again now and then, for it does not hold for ever")
+	require.Empty(t, signals.take(), "the same word again is no news")
+	router.SendProbed(true)
+	require.Equal(t, []string{"start a@1"}, signals.take(), "but it is said again now and then, for it does not hold for ever")
 	answers["a"] = healthy
 	attempt(2)
-	require.Equal(t, []string{"tell a@1"}, post.heard(), "and a word that changed is told without any change of the cluster")
+	require.Equal(t, []string{"signal a@1"}, signals.take(), "a changed result is sent without a change of the cluster")
+}
+
+// Rules: R4.1-55.
+func TestProbe_NextLeader_RecallsTheResults(t *testing.T) {
+	first := told(map[string]answer{"a": healthy, "b": healthy, "c": noAnswer})
+	first.Recall(nil)
+	for range 2 {
+		first.Probe(t.Context(), members("a", "b", "c"))
+	}
+	known := first.Known()
+	require.Len(t, known, 2, "c was never reached")
+	require.NotContains(t, known["a"].Endpoint, "https", "an address is not kept as it is")
+
+	for name, tc := range map[string]struct {
+		a        answer
+		attempts int
+		want     rules.ExternalProbe
+	}{
+		"before any probe":                  {a: healthy, attempts: 0, want: rules.ExternalProbeAbsent},
+		"it answers still":                  {a: healthy, attempts: 1, want: rules.ExternalProbeUp},
+		"it does not: not known yet":        {a: noAnswer, attempts: 2, want: rules.ExternalProbeAbsent},
+		"it died, by the failure threshold": {a: noAnswer, attempts: 3, want: rules.ExternalProbeDown},
+		"unclear answers":                   {a: unclear, attempts: 5, want: rules.ExternalProbeAbsent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := told(map[string]answer{"a": tc.a, "b": healthy})
+			require.Nil(t, next.Known(), "it would take the place of what is kept")
+			next.Recall(known)
+			for range tc.attempts {
+				next.Probe(t.Context(), members("a", "b"))
+			}
+			require.Equal(t, tc.want, next.Result("a"))
+			require.Len(t, next.Known(), 2)
+		})
+	}
+	next := told(map[string]answer{"a": noAnswer, "b": healthy})
+	next.Recall(known)
+	for range 9 {
+		next.Probe(t.Context(), []karmada.Cluster{{Name: "a", Endpoint: "https://elsewhere"}, members("b")[0]})
+	}
+	require.Equal(t, rules.ExternalProbeAbsent, next.Result("a"), "another address is another member")
+}
+
+// A leader that comes back after another one led believes nothing of what it knew.
+//
+// Rules: R4.1-55.
+func TestProbe_SecondTerm_WaitsForAProbeThatAgrees(t *testing.T) {
+	answers := map[string]answer{"a": healthy, "b": healthy}
+	w := told(answers)
+	for range 2 {
+		w.Probe(t.Context(), members("a", "b"))
+	}
+	require.Equal(t, rules.ExternalProbeUp, w.Result("a"))
+	w.Begin()
+	require.Equal(t, rules.ExternalProbeAbsent, w.Result("a"))
+	require.Nil(t, w.Known())
+	known := rules.Probed{"a": {Endpoint: digest(members("a")[0].Endpoint)}}
+	w.Recall(known)
+	answers["a"] = noAnswer
+	w.Probe(t.Context(), members("a", "b"))
+	require.Equal(t, rules.ExternalProbeDown, w.Result("a"), "the other leader saw it down, and so does this one")
+}
+
+// The first fact that a new leader sends has the probe's word in it: one without would take back
+// the last leader's. The results are kept in the pacer.
+//
+// Rules: R4.1-55.
+func TestWatcher_NewLeader_SendsNothingBeforeTheFirstProbe(t *testing.T) {
+	for name, late := range map[string]bool{"what was known is read at once": false, "at the second attempt": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { newLeader(t, late) })
+		})
+	}
+}
+
+func newLeader(t *testing.T, late bool) {
+	l := &line{begun: time.Now(), running: map[string]bool{}}
+	dead := cluster("a", "1", corev1.ConditionFalse)
+	k := &fakeKarmada{play: func(h k8sadapter.Handlers) {
+		h.OnRules([]rules.Rule{notReady()})
+		h.OnCluster(nil, dead)
+	}}
+	asked := 0
+	w := newWatcher(k, l, owners{l})
+	w.ExternalProbe = told(map[string]answer{"a": healthy})
+	w.Recall = func(context.Context) (rules.Probed, error) {
+		if asked++; late && asked == 1 {
+			return nil, errors.New("away")
+		}
+		return rules.Probed{"a": {Endpoint: digest(dead.Endpoint), Up: true}}, nil
+	}
+	stop := begin(t.Context(), w.Run)
+	pass(10 * time.Second)
+	stop()
+	words, kept := l.probe()
+	if late {
+		require.Equal(t, 2, asked, "once it is read, it is not read again")
+		require.Equal(t, []rules.ExternalProbe{rules.ExternalProbeAbsent, rules.ExternalProbeUp}, words)
+	} else {
+		require.Equal(t, []rules.ExternalProbe{rules.ExternalProbeUp}, words)
+	}
+	require.True(t, kept[len(kept)-1]["a"].Up)
+}
+
+// probe is what was sent of the external probe: its words, and what is to be kept.
+func (l *line) probe() (words []rules.ExternalProbe, kept []rules.Probed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, sent := range l.args {
+		switch m := sent.(type) {
+		case workflows.ClusterObserved:
+			words = append(words, m.Fact.ExternalProbe)
+		case workflows.FleetObserved:
+			kept = append(kept, m.Probed)
+		}
+	}
+	return words, kept
+}
+
+// Rules: R4.1-37, R4.1-48.
+func TestRouter_Contradiction_IsSentAgainEachMinute(t *testing.T) {
+	signals := &sentSignals{}
+	router := NewRouter(signals)
+	router.RulesChanged([]rules.Rule{notReady()})
+	c := cluster("a", "1", corev1.ConditionFalse)
+	c.Conditions[0].Reason = "ClusterNotReachable"
+	w := told(map[string]answer{"a": healthy})
+	router.UseProbe(w)
+	for range 2 {
+		w.Probe(t.Context(), []karmada.Cluster{*c})
+	}
+	router.ClusterChanged(nil, c)
+	require.Equal(t, []string{"fleet", "start a@1"}, signals.take())
+	require.Equal(t, "a", router.Contradicted()[0].Name)
+	router.Opened("a")
+	router.SendProbed(false)
+	require.Empty(t, signals.take())
+	router.SendProbed(true)
+	require.Equal(t, []string{"start a@1"}, signals.take())
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,7 +22,7 @@ type RuleMatch struct {
 	Clusters []string
 }
 
-// RuleMatches are all rules and the clusters that they match, by name.
+// RuleMatches are all rules with the clusters that they match.
 func (d *Router) RuleMatches() []RuleMatch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,54 +41,42 @@ func (d *Router) RuleMatches() []RuleMatch {
 	return matches
 }
 
-// Reports reports to Karmada's users what is wrong with their objects: in the log
-// always, in Karmada only where writing is allowed.
-type Reports interface {
-	MalformedCluster(c *karmada.Cluster)
-	MalformedBinding(b *karmada.Binding)
-	// MemberAnswers gets, after each attempt of the external probe, the clusters of which the probe
-	// contradicts Karmada. It reports one that has been among them for more attempts than a dead
-	// member needs to be seen down.
-	MemberAnswers(clusters []karmada.Cluster, attempts int)
-	// Rules writes what is new about the rules' status.
-	Rules(ctx context.Context, matches []RuleMatch)
-}
-
-// RuleStatusWriter writes the status of a rule where it says something new.
+// RuleStatusWriter writes the status of a rule if it changed.
 type RuleStatusWriter interface {
 	UpdateRuleStatus(ctx context.Context, s k8sadapter.RuleStatus) error
 }
 
-// KarmadaReports implements Reports.
-type KarmadaReports struct {
+// Reports reports problems with Karmada's objects to their users: always in the log, and in enforce as Events and
+// as the status of rules.
+type Reports struct {
 	// Events and Status are nil in observe: then nothing is written.
 	Events activities.EventRecorder
 	Status RuleStatusWriter
 	Log    *slog.Logger
 
 	refused map[string]string // rule -> why, as last logged
-	answers map[types.UID]int // cluster -> attempts for which its member has answered
+	answers map[types.UID]int // cluster -> probes for which its member has answered
 }
 
-// MalformedCluster implements Reports.
-func (r *KarmadaReports) MalformedCluster(c *karmada.Cluster) {
+// MalformedCluster reports a cluster that cannot be read.
+func (r *Reports) MalformedCluster(c *karmada.Cluster) {
 	if c.Malformed == "" {
 		r.Log.Warn("cannot read soft taints of a cluster", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.SoftMalformed)
-		r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: c.SoftMalformed})
-		return
+	} else {
+		r.Log.Warn("cannot read a cluster, it is left alone", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.Malformed)
 	}
-	r.Log.Warn("cannot read a cluster, it is left alone", telemetry.KeyCluster, c.Name, telemetry.KeyReason, c.Malformed)
-	r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: c.Malformed})
+	r.record(activities.Event{Cluster: c.Name, UID: c.UID, Message: cmp.Or(c.Malformed, c.SoftMalformed)})
 }
 
-// MalformedBinding implements Reports.
-func (r *KarmadaReports) MalformedBinding(b *karmada.Binding) {
+// MalformedBinding reports a binding that cannot be read.
+func (r *Reports) MalformedBinding(b *karmada.Binding) {
 	r.Log.Warn("cannot read a binding, it is left alone", telemetry.KeyBinding, b.Key.String(), telemetry.KeyReason, b.Malformed)
 	r.record(activities.Event{Binding: &b.Key, UID: b.UID, Message: b.Malformed})
 }
 
-// MemberAnswers implements Reports.
-func (r *KarmadaReports) MemberAnswers(clusters []karmada.Cluster, attempts int) {
+// MemberAnswers gets, after each probe of the fleet, the clusters of which the external probe contradicts Karmada.
+// It reports a cluster that was among them more often in a row than it takes to see a dead member down.
+func (r *Reports) MemberAnswers(clusters []karmada.Cluster, attempts int) {
 	before := r.answers
 	r.answers = make(map[types.UID]int, len(clusters))
 	for _, c := range clusters {
@@ -105,7 +94,7 @@ func (r *KarmadaReports) MemberAnswers(clusters []karmada.Cluster, attempts int)
 	}
 }
 
-func (r *KarmadaReports) record(e activities.Event) {
+func (r *Reports) record(e activities.Event) {
 	if r.Events == nil {
 		return
 	}
@@ -114,8 +103,8 @@ func (r *KarmadaReports) record(e activities.Event) {
 	r.Events.Record(context.Background(), e)
 }
 
-// Rules implements Reports.
-func (r *KarmadaReports) Rules(ctx context.Context, matches []RuleMatch) {
+// Rules writes the status of rules that changed, and logs rules that became malformed.
+func (r *Reports) Rules(ctx context.Context, matches []RuleMatch) {
 	standing := map[string]string{}
 	for _, m := range matches {
 		if m.Rule.Malformed != "" {
@@ -129,7 +118,7 @@ func (r *KarmadaReports) Rules(ctx context.Context, matches []RuleMatch) {
 	r.refused = standing
 }
 
-func (r *KarmadaReports) writeStatus(ctx context.Context, m RuleMatch) {
+func (r *Reports) writeStatus(ctx context.Context, m RuleMatch) {
 	if r.Status == nil || m.Rule.Policy { // Karmada's kind has no status
 		return
 	}

@@ -2,9 +2,14 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -14,54 +19,48 @@ type Owners interface {
 }
 
 const (
-	// everyone is in how many resyncs clusters that nothing speaks against are asked
-	// about too: an operator may have started a failover by hand.
-	everyone = 10
+	// allEvery: one resync in this many checks healthy clusters, too: an operator may have started a
+	// failover by hand.
+	allEvery = 10
 	// ownersPerResync bounds how many owners of hold tasks one resync checks;
-	// the next goes on where it stopped.
+	// the next continues where it stopped.
 	ownersPerResync = 300
 )
 
-// Resync makes sure that every needed workflow runs and has the newest facts. Its
-// first error means that Temporal could not be asked; the next resync tries again.
+// Resync makes sure that every needed workflow runs and has the newest facts. It ends with the first
+// error of Temporal; the next resync tries again.
 func (d *Router) Resync(ctx context.Context, owners Owners, instance string) error {
 	running, err := owners.Running(ctx, workflows.FleetPacerID(instance))
 	if err != nil {
 		return fmt.Errorf("resync: %w", err)
 	}
 	if !running {
-		d.post.Fleet(d.known())
+		d.signals.Fleet(d.known())
 	}
-	for _, cluster := range d.toAskAbout() {
+	for _, cluster := range d.clustersToCheck() {
 		running, err := owners.Running(ctx, workflows.ClusterFailoverID(instance, cluster))
 		if err != nil {
 			return fmt.Errorf("resync: %w", err)
 		}
 		d.refresh(cluster, running)
 	}
-	return d.resyncOwners(ctx, owners)
+	return d.checkOwners(ctx, owners)
 }
 
-// toAskAbout are the clusters that look failed or have a failover, and now and
-// then all of them.
-func (d *Router) toAskAbout() []string {
+// clustersToCheck are the clusters that look failed or have a failover, in some resyncs all.
+func (d *Router) clustersToCheck() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := d.resyncs%everyone == 0
+	all := d.resyncs%allEvery == 0
 	d.resyncs++
-	var names []string
+	names := slices.Collect(maps.Keys(d.open))
 	for name, c := range d.clusters {
-		if all || d.open[name] || d.suspected(c) {
-			names = append(names, name)
-		}
-	}
-	for name := range d.open {
-		if _, known := d.clusters[name]; !known {
+		if all || d.suspected(d.rules, c) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 func (d *Router) refresh(cluster string, running bool) {
@@ -72,21 +71,82 @@ func (d *Router) refresh(cluster string, running bool) {
 	} else {
 		d.closed(cluster)
 	}
-	d.tell(cluster)
+	d.signal(cluster)
 }
 
-// resyncOwners looks whether those at work on held bindings still run.
-func (d *Router) resyncOwners(ctx context.Context, owners Owners) error {
-	for _, s := range d.toLookAfter(ownersPerResync) {
-		for _, h := range s.worked() {
+// checkOwners requests the adoption of hold tasks whose owners do not run.
+func (d *Router) checkOwners(ctx context.Context, owners Owners) error {
+	for _, s := range d.ownersToCheck(ownersPerResync) {
+		for _, h := range s.owned() {
 			running, err := owners.Running(ctx, h.owner)
 			if err != nil {
 				return fmt.Errorf("resync: %w", err)
 			}
 			if !running {
-				d.orphaned(s, h)
+				d.adopt(s, h)
 			}
 		}
 	}
 	return nil
+}
+
+// Fresh reads Karmada's API server, not the cache of a watch. It returns ErrGone for an object that does not exist.
+type Fresh interface {
+	ClusterNow(ctx context.Context, name string) (karmada.Cluster, error)
+	BindingNow(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error)
+	// Rules reads the rules of all sources.
+	Rules(ctx context.Context) ([]rules.Rule, error)
+}
+
+// startCheckTimeout bounds the reads before a start: the start waits for them.
+const startCheckTimeout = 5 * time.Second
+
+// startCheck reads Karmada before a failover is started: the watch may be stale, or this controller
+// was frozen for a while and does not lead any more.
+type startCheck struct {
+	now    Fresh
+	router *Router
+	// read reads a cluster as the configuration says.
+	read func(*karmada.Cluster) *karmada.Cluster
+}
+
+// isNeeded reports whether the cluster, or a hold task of the items, still needs a failover.
+func (d *startCheck) isNeeded(ctx context.Context, cluster string, items []item) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, startCheckTimeout)
+	defer cancel()
+	suspected, err := d.suspected(ctx, cluster)
+	if suspected || err != nil {
+		return suspected, err
+	}
+	for _, i := range items {
+		if i.key == "" {
+			continue // about the cluster
+		}
+		b, err := d.now.BindingNow(ctx, i.binding.Key)
+		switch {
+		case errors.Is(err, karmada.ErrGone):
+		case err != nil:
+			return false, err
+		case slices.ContainsFunc(observe(&b).owned(), func(h hold) bool { return h.cluster == cluster }):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (d *startCheck) suspected(ctx context.Context, cluster string) (bool, error) {
+	c, err := d.now.ClusterNow(ctx, cluster)
+	if errors.Is(err, karmada.ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	rules, err := d.now.Rules(ctx)
+	if err != nil {
+		return false, err
+	}
+	d.router.mu.Lock()
+	defer d.router.mu.Unlock()
+	return d.router.suspected(rules, *d.read(&c)), nil
 }

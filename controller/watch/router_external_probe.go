@@ -13,30 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// externalProbeRefresh is how often an unchanged result is sent again where a rule
-// waits for it: a failover believes no older one than three times this.
+// externalProbeRefresh is how often an unchanged result is sent again to a failover that waits for it:
+// a failover ignores results older than three times this.
 const externalProbeRefresh = time.Minute
 
-// Testifier says what it thinks of a member; a [ExternalProbe], nil included, is one.
-type Testifier interface {
-	Says(cluster string) rules.ExternalProbe
+// ProbeResults are the results of an external probe; an [ExternalProbe], nil included, has them.
+type ProbeResults interface {
+	Result(cluster string) rules.ExternalProbe
 	// Known has the results for the next leader, nil without any.
 	Known() rules.Probed
 }
 
-// Hear lets an external probe testify: from now on its word goes with every fact.
-func (d *Router) Hear(w Testifier) {
+// UseProbe adds the results of an external probe to every fact from now on.
+func (d *Router) UseProbe(results ProbeResults) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.externalProbe = w
+	d.externalProbe = results
 }
 
-// AwaitProbe has the router wait for the first probes: a fact that says nothing of the probe would
-// take back what an earlier leader said.
+// AwaitProbe keeps back all facts of clusters until the first probes: a fact without a probe result would
+// replace the one that an earlier leader sent.
 func (d *Router) AwaitProbe() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.unprobed = true
+	d.awaitProbe = true
 }
 
 // known has the results of the external probe.
@@ -46,32 +46,27 @@ func (d *Router) known() rules.Probed {
 	return d.externalProbe.Known()
 }
 
-// Testified sends the failovers the results of the external probe. Where nothing changed
-// no signal is sent, unless it is time to repeat it.
-func (d *Router) Testified(again bool) {
+// SendProbed sends the results of the external probe to the failovers. An unchanged result is sent
+// only when it is to be repeated.
+func (d *Router) SendProbed(repeat bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.unprobed = false
+	d.awaitProbe = false
 	for _, name := range d.names() {
-		if again && d.open[name] && d.awaited(name) {
-			delete(d.told, name)
+		if repeat && d.open[name] && d.needsProbe(name) {
+			delete(d.sent, name)
 		}
-		d.tell(name)
+		d.signal(name)
 	}
 }
 
-// awaited reports whether a failover waits for the word of the external probe: it contradicts
-// Karmada, or a rule that aims at the cluster requires it.
-func (d *Router) awaited(name string) bool {
-	if d.contradicted(name) {
-		return true
-	}
-	for _, r := range d.rules {
-		if selected, err := r.TargetClusters.Selects(d.clusters[name]); r.RequireExternalProbe && err == nil && selected {
-			return true
-		}
-	}
-	return false
+// needsProbe reports whether a failover waits for results of the external probe: the probe contradicts
+// Karmada, or a rule that targets the cluster requires it.
+func (d *Router) needsProbe(name string) bool {
+	return d.contradicted(name) || slices.ContainsFunc(d.rules, func(r rules.Rule) bool {
+		selected, err := r.TargetClusters.Selects(d.clusters[name])
+		return r.RequireExternalProbe && err == nil && selected
+	})
 }
 
 // Contradicted are the clusters of which the external probe contradicts Karmada.
@@ -98,35 +93,30 @@ func (d *Router) contradicted(name string) bool {
 
 // fact is what is sent of a cluster, with the external probe's result.
 func (d *Router) fact(c karmada.Cluster) rules.ClusterFact {
-	return rules.FactOf(c).Testified(d.externalProbe.Says(c.Name))
+	return rules.FactOf(c).Testified(d.externalProbe.Result(c.Name))
 }
 
 // fleet are all clusters as last seen.
 func (d *Router) fleet() []karmada.Cluster {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := make([]karmada.Cluster, 0, len(d.clusters))
-	for _, name := range d.names() {
-		all = append(all, d.clusters[name])
-	}
-	return all
+	return slices.Collect(maps.Values(d.clusters))
 }
 
-// testify probes the fleet until ctx ends, and keeps the results where the next leader
-// finds it.
-func (w *Watcher) testify(ctx context.Context, router *Router) {
-	var told time.Time
+// probe probes the fleet until ctx ends, and keeps the results where the next leader finds them.
+func (w *Watcher) probe(ctx context.Context, router *Router) {
+	var repeated time.Time
 	var kept rules.Probed
 	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		w.recall(ctx)
 		w.ExternalProbe.Probe(ctx, router.fleet())
-		again := time.Since(told) >= externalProbeRefresh
-		if again {
-			told = time.Now()
+		repeat := time.Since(repeated) >= externalProbeRefresh
+		if repeat {
+			repeated = time.Now()
 		}
-		router.Testified(again)
-		if known := router.known(); known != nil && !maps.Equal(known, kept) {
-			router.post.Fleet(known)
+		router.SendProbed(repeat)
+		if known := w.ExternalProbe.Known(); known != nil && !maps.Equal(known, kept) {
+			router.signals.Fleet(known)
 			kept = known
 		}
 		broken := slices.DeleteFunc(router.Contradicted(), func(c karmada.Cluster) bool { return w.ExternalProbe.justBack(c.Name) })
@@ -134,15 +124,15 @@ func (w *Watcher) testify(ctx context.Context, router *Router) {
 	}, w.ExternalProbe.cfg.Interval)
 }
 
-// recall reads the results of earlier leaders, once in a term. Where it cannot be read the probe begins
-// with nothing, and the next attempt tries again.
+// recall reads the results of earlier leaders, once in a term. After an error the probe begins without them,
+// and the next attempt reads again.
 func (w *Watcher) recall(ctx context.Context) {
 	if w.ExternalProbe.hasRecalled() {
 		return
 	}
 	known, err := w.Recall(ctx)
 	if err != nil {
-		w.Log.WarnContext(ctx, "cannot read what the external probe knew, trying again", telemetry.KeyError, err)
+		w.Log.WarnContext(ctx, "cannot read the results of earlier probes, trying again", telemetry.KeyError, err)
 		return
 	}
 	w.ExternalProbe.Recall(known)

@@ -24,7 +24,7 @@ func (t Temporal) Signal(ctx context.Context, workflowID, signal string, arg any
 	err := t.Client.SignalWorkflow(ctx, workflowID, "", signal, arg)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		return fmt.Errorf("signal %s to %s: %w", signal, workflowID, ErrNotRunning)
+		err = ErrNotRunning
 	}
 	if err != nil {
 		return fmt.Errorf("signal %s to %s: %w", signal, workflowID, known(err))
@@ -32,11 +32,11 @@ func (t Temporal) Signal(ctx context.Context, workflowID, signal string, arg any
 	return nil
 }
 
-// signalLimit is what Temporal's server says to a signal beyond those that one run may have
-// (history.maximumSignalsPerExecution, 10,000). It has no error of its own for that.
+// signalLimit is the message of Temporal's server for a signal beyond those that one run may have
+// (history.maximumSignalsPerExecution, 10,000). The server has no error of its own for that.
 const signalLimit = "exceeded workflow execution limit for signal events"
 
-// known marks an error of the server that means something to the outbox.
+// known marks an error of the server that the outbox handles.
 func known(err error) error {
 	var invalid *serviceerror.InvalidArgument
 	if errors.As(err, &invalid) && strings.Contains(invalid.Message, signalLimit) {
@@ -70,7 +70,7 @@ func (t Temporal) options(start Start) client.StartWorkflowOptions {
 
 // Failover has the options and parameters that start a cluster's failover.
 func (t Temporal) Failover(cluster string) (client.StartWorkflowOptions, any) {
-	start := Start{WorkflowID: workflows.ClusterFailoverID(t.Instance, cluster), Type: workflows.TypeClusterFailover, Cluster: cluster}
+	start := startOf(t.Instance, cluster)
 	return t.options(start), t.params(start)
 }
 

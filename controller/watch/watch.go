@@ -1,3 +1,10 @@
+// Package watch turns what happens in Karmada into signals to workflows, and
+// starts one ClusterFailover per cluster that looks failed.
+//
+// It decides by the pure rules which workflow gets a fact, and nothing else: it writes nothing
+// to Karmada, keeps no time, and a doubled or stale watch does no harm, because
+// every fact carries uid and resourceVersion and every decision re-reads. It is
+// level-triggered: a resync sends again what was missed, or could not be sent.
 package watch
 
 import (
@@ -5,7 +12,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -15,28 +21,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Karmada is what is watched.
+// Karmada is a watch of Karmada's objects.
 type Karmada interface {
-	// Run follows Karmada and calls the handlers that it was made with, until ctx ends.
+	// Run calls the handlers that it was made with, until ctx ends.
 	Run(ctx context.Context) error
-	// HasSynced reports that everything has been seen once.
+	// HasSynced reports that the handlers got every object once.
 	HasSynced() bool
 }
 
 // Watcher watches for one term of leadership.
 type Watcher struct {
-	// Follow prepares following Karmada with handlers.
-	Follow func(k8sadapter.Handlers) Karmada
-	// Reports reports to Karmada's users what is wrong with their objects.
-	Reports Reports
-	// ExternalProbe probes members besides, nil when it is off.
+	// Follow makes a watch with handlers.
+	Follow  func(k8sadapter.Handlers) Karmada
+	Reports *Reports
+	// ExternalProbe is nil when it is off.
 	ExternalProbe *ExternalProbe
 	// Recall reads the results of the external probe of earlier leaders.
 	Recall func(ctx context.Context) (rules.Probed, error)
 	Outbox *Outbox
 	// Fresh is read before a failover is started; nil reads nothing.
 	Fresh Fresh
-	// Survey queries the failovers of those clusters until ctx ends; nil queries none.
+	// Survey queries the failovers of these clusters until ctx ends; nil queries none.
 	Survey   func(ctx context.Context, clusters func() []string)
 	Owners   Owners
 	Instance string
@@ -45,29 +50,26 @@ type Watcher struct {
 	OnDeletion rules.DeletionPolicy
 	Metrics    *telemetry.ControllerMetrics
 	Log        *slog.Logger
-
-	synced atomic.Bool
 }
 
-// syncPoll is how often a new watch checks whether it has seen everything.
+// syncPoll is how often a new watch is checked for whether it has synced.
 const syncPoll = 100 * time.Millisecond
 
-// Run watches until ctx ends, and returns when nothing is under way any more.
+// Run watches until ctx ends, and returns once everything that it started has ended.
 func (w *Watcher) Run(ctx context.Context) {
 	router := NewRouter(w.Outbox)
 	w.Outbox.Open(router)
 	if w.Fresh != nil {
-		w.Outbox.doubt = &doubt{now: w.Fresh, router: router, read: w.drained}
+		w.Outbox.startCheck = &startCheck{now: w.Fresh, router: router, read: w.drained}
 	}
 	if w.ExternalProbe != nil {
 		w.ExternalProbe.Begin()
-		router.Hear(w.ExternalProbe)
+		router.UseProbe(w.ExternalProbe)
 		router.AwaitProbe()
 	}
 	karmada := w.Follow(w.handlers(router))
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer w.synced.Store(false)
 	w.Metrics.Leader(true)
 	defer w.Metrics.Leader(false)
 	running.Go(func() { w.Outbox.Run(ctx) })
@@ -76,12 +78,13 @@ func (w *Watcher) Run(ctx context.Context) {
 			w.Log.ErrorContext(ctx, "cannot watch", telemetry.KeyError, err)
 		}
 	})
-	if !w.awaitSync(ctx, karmada) {
+	synced := func(context.Context) (bool, error) { return karmada.HasSynced(), nil }
+	if wait.PollUntilContextCancel(ctx, syncPoll, true, synced) != nil {
 		return
 	}
 	w.Log.InfoContext(ctx, "watching")
 	if w.ExternalProbe != nil {
-		running.Go(func() { w.testify(ctx, router) })
+		running.Go(func() { w.probe(ctx, router) })
 	}
 	if w.Survey != nil {
 		running.Go(func() { w.Survey(ctx, router.Open) })
@@ -89,23 +92,18 @@ func (w *Watcher) Run(ctx context.Context) {
 	w.resyncUntil(ctx, router)
 }
 
-// Watching reports whether this controller leads and has seen everything once.
-func (w *Watcher) Watching() bool { return w.synced.Load() }
-
 func (w *Watcher) handlers(router *Router) k8sadapter.Handlers {
 	return k8sadapter.Handlers{
 		OnCluster: func(old, current *karmada.Cluster) {
-			if trouble := cmp.Or(current.Malformed, current.SoftMalformed); trouble != "" &&
-				(old == nil || cmp.Or(old.Malformed, old.SoftMalformed) != trouble) {
+			problem := cmp.Or(current.Malformed, current.SoftMalformed)
+			if problem != "" && (old == nil || cmp.Or(old.Malformed, old.SoftMalformed) != problem) {
 				w.Metrics.Malformed("Cluster")
 				w.Reports.MalformedCluster(current)
 			}
 			router.ClusterChanged(w.drained(old), w.drained(current))
 		},
 		OnClusterDeleted: router.ClusterDeleted,
-		OnRules: func(rules []rules.Rule) {
-			router.RulesChanged(rules)
-		},
+		OnRules:          router.RulesChanged,
 		OnBinding: func(old, current *karmada.Binding) {
 			if current.Malformed != "" && (old == nil || old.Malformed != current.Malformed) {
 				w.Metrics.Malformed(string(current.Key.Kind()))
@@ -125,12 +123,6 @@ func (w *Watcher) drained(c *karmada.Cluster) *karmada.Cluster {
 	read := *c
 	read.Drain = karmada.DrainedByDeletion(read)
 	return &read
-}
-
-func (w *Watcher) awaitSync(ctx context.Context, karmada Karmada) bool {
-	err := wait.PollUntilContextCancel(ctx, syncPoll, true, func(context.Context) (bool, error) { return karmada.HasSynced(), nil })
-	w.synced.Store(err == nil)
-	return err == nil
 }
 
 func (w *Watcher) resyncUntil(ctx context.Context, router *Router) {

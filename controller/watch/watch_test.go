@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -22,6 +25,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/mocks"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // karmada plays a list of events, then stays synced until its context ends.
@@ -47,20 +51,7 @@ func (k *fakeKarmada) HasSynced() bool {
 	return k.synced
 }
 
-// notes are Reports that are kept.
-type notes struct{ said []string }
-
-func (n *notes) MalformedCluster(c *karmada.Cluster) {
-	n.said = append(n.said, "cluster "+c.Name+": "+c.Malformed)
-}
-
-func (n *notes) MalformedBinding(b *karmada.Binding) {
-	n.said = append(n.said, "binding "+b.Key.String()+": "+b.Malformed)
-}
-func (n *notes) MemberAnswers([]karmada.Cluster, int) {}
-func (n *notes) Rules(context.Context, []RuleMatch)   {}
-
-// owners ask the line who runs.
+// owners are the running workflows of a line.
 type owners struct{ l *line }
 
 func (o owners) Running(_ context.Context, id string) (bool, error) {
@@ -69,10 +60,29 @@ func (o owners) Running(_ context.Context, id string) (bool, error) {
 	return o.l.running[id], o.l.fail
 }
 
-func TestATermOfWatchingStartsWhoShouldRunAndHealsAnOutage(t *testing.T) {
+// newWatcher is a watcher of a fake Karmada that sends to Temporal through a sender.
+func newWatcher(k *fakeKarmada, sender Sender, owners Owners) *Watcher {
+	log := slog.New(slog.DiscardHandler)
+	return &Watcher{
+		Follow:  func(h k8sadapter.Handlers) Karmada { k.h = h; return k },
+		Reports: &Reports{Log: log},
+		Outbox:  &Outbox{Sender: sender, Counter: uncounted{}, Log: log, Coalesce: time.Second},
+		Owners:  owners, Resync: 30 * time.Second,
+		Metrics: telemetry.NewControllerMetrics(prometheus.NewRegistry()), Log: log,
+	}
+}
+
+// begin runs in the background until the returned function stops it.
+func begin(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); run(ctx) }()
+	return func() { cancel(); <-done }
+}
+
+func TestWatcher_StartsNeededWorkflowsAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{begun: time.Now(), running: map[string]bool{}, fail: errors.New("away")}
-		said := &notes{}
 		k := &fakeKarmada{play: func(h k8sadapter.Handlers) {
 			h.OnRules([]rules.Rule{notReady()})
 			h.OnCluster(nil, cluster("a", "1", corev1.ConditionFalse))
@@ -81,21 +91,13 @@ func TestATermOfWatchingStartsWhoShouldRunAndHealsAnOutage(t *testing.T) {
 			h.OnBinding(nil, broken)
 			h.OnBinding(broken, broken)
 		}}
-		log := slog.New(slog.DiscardHandler)
-		w := &Watcher{
-			Follow:  func(h k8sadapter.Handlers) Karmada { k.h = h; return k },
-			Reports: said,
-			Outbox:  &Outbox{Sender: l, Counter: uncounted{}, Log: log, Coalesce: time.Second},
-			Owners:  owners{l}, Resync: 30 * time.Second,
-			Metrics: telemetry.NewControllerMetrics(prometheus.NewRegistry()), Log: log,
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); w.Run(ctx) }()
+		w := newWatcher(k, l, owners{l})
+		var log strings.Builder
+		w.Reports.Log = slog.New(slog.NewTextHandler(&log, nil))
+		defer begin(t.Context(), w.Run)()
 		pass(time.Minute)
-		require.True(t, w.Watching())
 		require.Empty(t, l.lines())
-		require.Equal(t, []string{"binding shop/cart: no spec"}, said.said, "once")
+		require.Equal(t, 1, strings.Count(log.String(), "no spec"), "reported once")
 
 		l.setFail(nil)
 		pass(time.Minute)
@@ -104,13 +106,10 @@ func TestATermOfWatchingStartsWhoShouldRunAndHealsAnOutage(t *testing.T) {
 		require.Contains(t, lines, "start fleet-pacer fleet-observed")
 
 		l.mu.Lock()
-		l.running["cluster-failover/a"] = false // somebody terminated it
+		l.running["cluster-failover/a"] = false // terminated
 		l.mu.Unlock()
 		pass(time.Minute)
 		require.Contains(t, strings.Join(l.lines(), "\n"), "start cluster-failover/a cluster-observed 1")
-		stop()
-		<-done
-		require.False(t, w.Watching())
 	})
 }
 
@@ -133,7 +132,7 @@ func (s *statuses) UpdateRuleStatus(_ context.Context, status k8sadapter.RuleSta
 func TestReports_MemberAnswers_OnceItLastsLongerThanADeathTakesToShow(t *testing.T) {
 	var log strings.Builder
 	var recorded events
-	r := &KarmadaReports{Events: &recorded, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r := &Reports{Events: &recorded, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	answers := []karmada.Cluster{{Name: "a", UID: "1"}}
 	attempt := func(times int, clusters []karmada.Cluster) {
 		for range times {
@@ -145,34 +144,34 @@ func TestReports_MemberAnswers_OnceItLastsLongerThanADeathTakesToShow(t *testing
 	attempt(3, answers)
 	require.Empty(t, recorded, "a member that has just died may still count as up")
 	attempt(10, answers)
-	require.Len(t, recorded, 1, "told once")
+	require.Len(t, recorded, 1, "reported once")
 	require.Equal(t, "MemberAnswers", recorded[0].Reason)
 	require.Equal(t, "a", recorded[0].Cluster)
 	require.True(t, recorded[0].Warning)
 
 	log.Reset()
-	r = &KarmadaReports{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r = &Reports{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	attempt(4, answers)
 	require.Contains(t, log.String(), "cluster=a", "in observe the log says it")
 }
 
 // Rules: R4.15-2.
-func TestReportsWriteNothingInObserve(t *testing.T) {
+func TestReports_Observe_WritesNothing(t *testing.T) {
 	var log strings.Builder
-	r := &KarmadaReports{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r := &Reports{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	r.MalformedCluster(&karmada.Cluster{Name: "a", Malformed: "no conditions"})
 	refused := []RuleMatch{{Rule: rules.Rule{Name: "bad", Malformed: "no taints"}}}
 	r.Rules(t.Context(), refused)
 	r.Rules(t.Context(), refused)
 	require.Contains(t, log.String(), "no conditions")
-	require.Equal(t, 1, strings.Count(log.String(), "no taints"), "told once")
+	require.Equal(t, 1, strings.Count(log.String(), "no taints"), "reported once")
 }
 
-func TestReportsReachKarmadaInEnforce(t *testing.T) {
+func TestReports_Enforce_WritesToKarmada(t *testing.T) {
 	var log strings.Builder
 	var recorded events
 	status := &statuses{}
-	r := &KarmadaReports{Events: &recorded, Status: status, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r := &Reports{Events: &recorded, Status: status, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	b := binding("1", nil)
 	b.Malformed = "no resource"
 	r.MalformedBinding(b)
@@ -190,7 +189,7 @@ func TestReportsReachKarmadaInEnforce(t *testing.T) {
 	require.Contains(t, log.String(), "could not write")
 }
 
-func TestAStartNamesTypeClusterAndSearchAttributes(t *testing.T) {
+func TestSignalWithStart_SetsTypeClusterAndSearchAttributes(t *testing.T) {
 	c := mocks.NewClient(t)
 	var started client.StartWorkflowOptions
 	c.On("SignalWithStartWorkflow", mock.Anything, "eu/cluster-failover/a", "s", "arg", mock.Anything, "ClusterFailover", mock.Anything).
@@ -207,7 +206,7 @@ func TestAStartNamesTypeClusterAndSearchAttributes(t *testing.T) {
 	require.Contains(t, started.StaticSummary, "cluster a")
 }
 
-func TestASignalToNobodyIsToldApartFromAnOutage(t *testing.T) {
+func TestSignal_WorkflowDoesNotRun_IsNoOutage(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("SignalWorkflow", mock.Anything, "none", "", "s", nil).Return(serviceerror.NewNotFound("none"))
 	c.On("SignalWorkflow", mock.Anything, "id", "", "s", nil).Return(serviceerror.NewUnavailable("away"))
@@ -218,8 +217,8 @@ func TestASignalToNobodyIsToldApartFromAnOutage(t *testing.T) {
 }
 
 // Temporal takes only so many signals for one run; the controller's own words for that are the
-// server's of v1.32.1, as TestSignalsBeyondTheCap hears it from a real one.
-func TestASignalBeyondTheCapIsToldApartFromAnOutage(t *testing.T) {
+// server's of v1.32.1, as TestSignalsBeyondTheCap gets it from a real one.
+func TestSignal_BeyondTheLimit_IsErrFull(t *testing.T) {
 	c := mocks.NewClient(t)
 	full := serviceerror.NewInvalidArgument("exceeded workflow execution limit for signal events")
 	c.On("SignalWorkflow", mock.Anything, "id", "", "s", nil).Return(full)
@@ -229,4 +228,42 @@ func TestASignalBeyondTheCapIsToldApartFromAnOutage(t *testing.T) {
 	require.ErrorIs(t, sender.Signal(t.Context(), "id", "s", nil), ErrFull)
 	require.NotErrorIs(t, sender.Signal(t.Context(), "id", "t", nil), ErrFull)
 	require.ErrorIs(t, sender.SignalWithStart(t.Context(), Start{Type: "ClusterFailover", WorkflowID: "id", Cluster: "a"}, "s", nil), ErrFull)
+}
+
+// No time of the controller's enters a decision: nothing that it sends has a place for one.
+// What continued runs hand on has times of Temporal's, and stays empty when it starts one.
+func TestSignals_CarryNoTime(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var timeless func(x reflect.Type, path string)
+	timeless = func(x reflect.Type, path string) {
+		require.NotContains(t, []reflect.Type{
+			reflect.TypeFor[time.Time](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[time.Duration](),
+		}, x, path)
+		kind := x.Kind()
+		require.NotEqual(t, reflect.Interface, kind, "%s could hold anything", path)
+		if kind == reflect.Map {
+			timeless(x.Key(), path+" key")
+		}
+		if slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map}, kind) {
+			timeless(x.Elem(), path+"[]")
+		}
+		if kind != reflect.Struct || seen[x] {
+			return
+		}
+		seen[x] = true
+		for f := range x.NumField() {
+			timeless(x.Field(f).Type, path+"."+x.Field(f).Name)
+		}
+	}
+	for _, sent := range []any{workflows.ClusterObserved{}, workflows.BindingsChanged{}, workflows.Adopt{}, workflows.FleetObserved{}} {
+		timeless(reflect.TypeOf(sent), reflect.TypeOf(sent).Name())
+	}
+	for _, kind := range []string{workflows.TypeFleetPacer, workflows.TypeClusterFailover} {
+		params := reflect.ValueOf(Temporal{Instance: "eu"}.params(Start{Type: kind, Cluster: "m1"}))
+		for f := range params.NumField() {
+			if name := params.Type().Field(f).Name; name != "Instance" && name != "Cluster" {
+				require.True(t, params.Field(f).IsZero(), "%s.%s", kind, name)
+			}
+		}
+	}
 }

@@ -1,3 +1,7 @@
+// Package view makes the documents that operators read: one of a failover, one of a migration, one of the
+// pace. The Temporal UI shows them as Markdown, the verbs of the CLI as text.
+//
+// It decides nothing and reads nothing: time is an argument, and equal input gives equal text.
 package view
 
 import (
@@ -5,11 +9,10 @@ import (
 	"strings"
 )
 
-// Doc is what a page says before it is drawn: as Markdown for the Temporal UI, as text for a
-// terminal. Its texts are Markdown within the line; [Plain] is without.
+// Doc is a page before it is drawn as Markdown or as text. Its texts have inline Markdown; [Plain] removes it.
 type Doc struct {
 	Title string
-	// AsOf is when it was true.
+	// AsOf is when the page was written.
 	AsOf string
 	// Notes stand above everything else; one that begins with ⚠ needs attention.
 	Notes    []string
@@ -20,7 +23,7 @@ type Doc struct {
 // Fact is a line with a name.
 type Fact struct{ Name, Value string }
 
-// Section has a heading, and below it what is not empty: an introduction, bullets, a table.
+// Section has a heading; introduction, bullets and table may be empty.
 type Section struct {
 	Heading string
 	Intro   string
@@ -31,8 +34,7 @@ type Section struct {
 	More int
 }
 
-// Markdown is the document for the Temporal UI. Facts are bullets, because that UI spends half a
-// screen on the space between paragraphs.
+// Markdown is the document for the Temporal UI. Facts are bullets: the UI leaves much space between paragraphs.
 func (d Doc) Markdown() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -64,14 +66,14 @@ func (d Doc) Markdown() string {
 	return strings.ReplaceAll(strings.TrimRight(b.String(), "\n"), "\n\n\n", "\n\n") + "\n"
 }
 
-// Plain is a text without its Markdown: no marks, no escapes, of a link its words.
+// Plain is a text without inline Markdown: no marks and escapes, and only the words of a link.
 func Plain(s string) string {
 	var out strings.Builder
-	for code := false; s != ""; s = s[1:] {
+	for inCode := false; s != ""; s = s[1:] {
 		switch {
 		case s[0] == '`':
-			code = !code
-		case code:
+			inCode = !inCode
+		case inCode:
 			out.WriteByte(s[0])
 		case s[0] == '\\' && len(s) > 1:
 			s = s[1:]

@@ -11,14 +11,14 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// Failover is how the failover of one cluster stands, for every renderer.
+// Failover is the content of the page of one failover.
 type Failover struct {
 	Cluster string
 	Phase   phase.Failover
 	Mode    rules.Mode
 	Attempt int
 	Reason  reason.Reason
-	// Why says it in words: the condition, the taint, who cancelled.
+	// Why explains the reason: the condition, the taint, who cancelled.
 	Why       string
 	Now       time.Time
 	Since     time.Time // when the failover (or this attempt) began
@@ -28,74 +28,73 @@ type Failover struct {
 	Pace      pace.Pace
 	// ETA is when the last eviction is expected; zero when it is not known.
 	ETA time.Time
-	// Halted is for how long the fleet was halted in this failure, as far as it is known:
-	// what is foreseen trusts the rate of now.
+	// Halted is for how long the fleet was halted during this failover; ETA does not expect another halt.
 	Halted    time.Duration
-	PausedBy  string // who and why
+	PausedBy  string // who, and the reason
 	StoppedBy string
-	// Orders are those of operators about some of the bindings, or about all.
+	// Orders are the orders of operators about some or all bindings.
 	Orders []OrderLine
-	// DrainedBy is who ordered the cluster emptied, and why.
+	// DrainedBy is who ordered the drain, and the reason.
 	DrainedBy string
-	// Tainted are the taints that operators ordered, each with who and why.
+	// Tainted are the taints that operators ordered, each with who and the reason.
 	Tainted []string
-	// TakenAway is a taint of a rule that was taken away and put back, at PutBack; nil without.
+	// TakenAway is a taint of a rule that another actor removed and Lifeboat put back at PutBack, else nil.
 	TakenAway *karmada.AddedTaint
 	PutBack   time.Time
-	// Foreign are the taints that move bindings and that others put, "key:effect".
+	// Foreign are the taints of other actors that move bindings, "key:effect".
 	Foreign []string
-	// Next come next, Blocked cannot move, Moving have begun to and have no outcome yet.
+	// Next are queued, Blocked cannot move, Moving are being migrated.
 	Next, Blocked, Moving []Line
-	// Finished have their outcome, the newest first.
+	// Finished are the outcomes, the newest first.
 	Finished     []record.Result
 	Windows      []WindowLine
 	PendingPurge []record.PendingPurge
-	// Runbook is where the page of all reasons is published; empty makes no links.
+	// Runbook is the URL of the runbook; empty makes no links.
 	Runbook string
 }
 
-// drainOnly: nothing but a drain speaks against the cluster; taintedOnly: nothing but taints that operators ordered.
+// drainOnly: a drain is the only reason of the failover; taintedOnly: ordered taints are.
 func (v Failover) drainOnly() bool   { return v.Reason == reason.Drained }
 func (v Failover) taintedOnly() bool { return v.Reason == reason.TaintOrdered }
 
-// Counts are how many bindings stand where.
+// Counts are numbers of bindings.
 type Counts struct {
 	Affected   int // of this attempt
 	Settled    int // have their outcome
 	Moving     int // evicted or being evicted
-	Unproven   int // nothing is written: an old copy has to be proven dead first
+	Unproven   int // not evicted: they wait for proof that the old copy is dead
 	Waiting    int // due, waiting for the pace
 	Tolerating int // not due yet
 	Blocked    int
-	Asked      int // of the blocked: an operator has to approve
+	Asked      int // of the blocked: they wait for an approval
 	Attention  int // of the moving, and of the failover itself
 	Outcomes   map[phase.Outcome]int
 }
 
-// Line is one binding that waits, is blocked, or moves.
+// Line is one binding that is queued, blocked, or moving.
 type Line struct {
 	Binding string
 	Phase   phase.Migration // of one that moves
 	Reason  reason.Reason
 	Message string
-	// Attention is why it needs an operator's eyes, reason.None when it does not.
+	// Attention is why an operator must look at it, reason.None when nothing needs attention.
 	Attention reason.Reason
 	To        []string
-	Placed    bool // To is where it is; else where it could go
-	// At is when it is due, when it is looked at again, or since when it is in its phase.
+	Placed    bool // To is where it is placed; else where it could go
+	// At is when it is due, when it is checked again, or when its phase began.
 	At       time.Time
 	Priority int32
 }
 
-// OrderLine is one order that holds until the failover closes, or until a moment.
+// OrderLine is one standing order.
 type OrderLine struct {
-	// What is done: "paused", "snoozed", "priority 100". Its object: "namespace shop".
+	// What was ordered: "paused", "snoozed", "priority 100". Whom is the object: "namespace shop".
 	What, Whom string
-	By         string // who and why
+	By         string // who, and the reason
 	Until      time.Time
 }
 
-// WindowLine is one rule's taint and what its window waits for.
+// WindowLine is one taint of a rule, and its window.
 type WindowLine struct {
 	Rule     string        `json:"rule"`
 	Taint    string        `json:"taint"`
@@ -107,6 +106,6 @@ type WindowLine struct {
 	Deadline time.Time     `json:"deadline"`
 	// Stands reports whether the taint is on the cluster.
 	Stands bool `json:"stands,omitempty"`
-	// Remove is for how long nothing may match before it goes.
+	// Remove is the removal window of the taint.
 	Remove time.Duration `json:"-"`
 }

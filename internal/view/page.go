@@ -10,11 +10,10 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// MaxPage is the most bytes that a page ever has: Temporal limits what one query
-// may answer, and a person what one look may take in.
+// MaxPage bounds a page, in bytes: Temporal limits the answer to a query, and a longer page is not read.
 const MaxPage = 18000
 
-// rowSteps are how many rows of each table are tried until the page fits.
+// rowSteps are the numbers of rows of each table that are tried until the page fits.
 var rowSteps = []int{10, 5, 2, 0}
 
 // maxCell bounds one table cell, in runes.
@@ -32,28 +31,27 @@ func fit(doc func(rows int) Doc) string {
 	return reason.Head(page, MaxPage-len(tail)) + tail
 }
 
-// page is a document in the making. Book is where the runbook is published, empty for nowhere;
-// rows is how many each of its tables shows.
+// page builds a document.
 type page struct {
 	Doc
-	book string
-	rows int
+	book string // URL of the runbook; empty makes no links
+	rows int    // of each table
 }
 
-// note is a line above everything else.
+// note adds a line above everything else.
 func (p *page) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// fact is a line with a name; an empty one is left out.
+// fact adds a named line, unless it is empty.
 func (p *page) fact(name, value string) {
 	if value != "" {
 		p.Facts = append(p.Facts, Fact{name, value})
 	}
 }
 
-// asOf says when the page was true: it is written when something happens, not while it
-// is read. What is due has a moment below, and stands for ever where no worker runs.
+// asOf is when the page was written: at the last event, not when it is read. While no worker runs, the page
+// still shows moments that have passed.
 func (p *page) asOf(now time.Time, over bool) {
 	p.AsOf = now.UTC().Format("2006-01-02 15:04:05") + " UTC"
 	if !over {
@@ -61,7 +59,7 @@ func (p *page) asOf(now time.Time, over bool) {
 	}
 }
 
-// link leads to a heading of the runbook; where that is published nowhere it is text alone.
+// link links to a heading of the runbook.
 func (p *page) link(words, heading string) string {
 	if p.book == "" {
 		return words
@@ -69,12 +67,12 @@ func (p *page) link(words, heading string) string {
 	return "[" + words + "](" + p.book + "#" + heading + ")"
 }
 
-// reason is a reason that leads to its heading.
+// reason is a reason with a link to its heading.
 func (p *page) reason(r reason.Reason) string {
 	return "**" + p.link(string(r), strings.ToLower(string(r))) + "**"
 }
 
-// table adds a section with a table, unless it has no rows: n of a total, each made only when it is shown.
+// table adds a section with a table of n rows of a total, unless n is 0. Only the shown rows are made.
 func (p *page) table(s Section, n, total int, row func(i int) []string) {
 	if n == 0 {
 		return
@@ -86,15 +84,15 @@ func (p *page) table(s Section, n, total int, row func(i int) []string) {
 	p.Sections = append(p.Sections, s)
 }
 
-// actions are what one can do now.
+// actions adds the section of what the operator can do now.
 func (p *page) actions(actions []string) {
 	if len(actions) > 0 {
 		p.Sections = append(p.Sections, Section{Heading: "What you can do", Bullets: actions})
 	}
 }
 
-// escaper keeps foreign text (condition messages, names from objects) from becoming
-// Markdown of its own: what it escapes itself, too.
+// escaper keeps foreign text (condition messages, names of objects) from being Markdown. It escapes
+// backslashes, too.
 var escaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "\n", " ", "\r", " ", "`", "'", "<", "&lt;", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#")
 
 // text escapes and bounds foreign text.
@@ -139,13 +137,13 @@ func Moment(t, now time.Time) string {
 	return t.UTC().Format(layout) + " UTC (" + relative(t, now) + ")"
 }
 
-// instant is a moment and what happened then.
+// instant is a named moment.
 type instant struct {
 	what string
 	at   time.Time
 }
 
-// times are the moments that are known.
+// times are the moments that are not zero.
 func times(now time.Time, of ...instant) string {
 	var parts []string
 	for _, t := range of {
@@ -156,7 +154,7 @@ func times(now time.Time, of ...instant) string {
 	return strings.Join(parts, " · ")
 }
 
-// relative counts in the seconds that are shown: one moment is as far away everywhere on a page.
+// relative counts in whole seconds, so that a page shows the same distance everywhere.
 func relative(t, now time.Time) string {
 	switch d := t.Truncate(time.Second).Sub(now.Truncate(time.Second)); {
 	case d == 0:
@@ -193,7 +191,7 @@ func two(a time.Duration, unitA string, b time.Duration, unitB string) string {
 	return fmt.Sprintf("%d%s%d%s", a, unitA, b, unitB)
 }
 
-// bar draws how far it is: "██████░░░░ 60 %".
+// bar draws progress: "██████░░░░ 60 %".
 func bar(done, all int) string {
 	if all <= 0 {
 		return ""
@@ -203,7 +201,7 @@ func bar(done, all int) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full) + fmt.Sprintf(" %d %%", min(100, max(0, done*100/all)))
 }
 
-// perSecond prints a rate the way people think of it.
+// perSecond prints a rate, below one per second as an interval.
 func perSecond(rate float64) string {
 	switch {
 	case rate <= 0:
@@ -215,7 +213,7 @@ func perSecond(rate float64) string {
 	}
 }
 
-// either names clusters of which it will be one or some, both those of which it is all.
+// either joins clusters with "or", both with "and".
 func either(names []string) string { return text(joined(names, "or")) }
 func both(names []string) string   { return text(joined(names, "and")) }
 
@@ -227,7 +225,15 @@ func joined(names []string, word string) string {
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
-// PaceLine is the tier, what follows from it, and why.
+// each counts with a singular or plural text.
+func each(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// PaceLine is the tier, the rate, and the reason.
 func PaceLine(is pace.Pace) string { return Plain((&page{}).pace(is)) }
 
 func (p *page) pace(is pace.Pace) string {
@@ -247,7 +253,7 @@ func (p *page) pace(is pace.Pace) string {
 // namedClusters is how many faulty clusters are named in a line.
 const namedClusters = 3
 
-// faulty is how much of the fleet is, and which where that are few; empty where nothing was counted.
+// faulty counts the faulty clusters, and names up to so many; it is empty before the first count.
 func faulty(is pace.Pace, named int) string {
 	if is.Total == 0 {
 		return ""
@@ -259,7 +265,7 @@ func faulty(is pace.Pace, named int) string {
 	return line
 }
 
-// spoken is a rate as people think of it, and as an order takes it.
+// spoken is perSecond, followed by the number that an order takes.
 func spoken(rate float64) string {
 	if rate <= 0 || rate >= 1 {
 		return perSecond(rate)

@@ -9,18 +9,17 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// WaitsForProof reports that a move stands still until its old copy is proven dead. One
-// whose old copy is being deleted needs no confirmation.
+// WaitsForProof reports that a migration waits for proof that its old copy is dead. While Karmada deletes the
+// old copy, no confirmation is needed.
 func WaitsForProof(current phase.Migration, why reason.Reason) bool {
 	asks := why == reason.None || why == reason.AwaitingFence || why == reason.StateNeedsSource
 	return asks && current == phase.MigrationAwaitingFence
 }
 
-// Dead says when a copy on a cluster that does not answer counts as dead: the same
-// words wherever an operator is asked for them.
+// Dead describes when a copy on a silent cluster is dead.
 const Dead = "powered off, or cut both from its network and from its storage"
 
-// Vouch is the order by which an operator says that one old copy is dead, of a move that waits for that.
+// Vouch is the order that confirms that the old copy of a binding is dead.
 func Vouch(binding, cluster string, waits reason.Reason) string {
 	without := ""
 	if waits == reason.StateNeedsSource {
@@ -29,10 +28,10 @@ func Vouch(binding, cluster string, waits reason.Reason) string {
 	return fmt.Sprintf("lifeboat confirm-fenced %s --cluster %s%s --reason \"…\"", text(binding), text(cluster), without)
 }
 
-// vouched bounds how many of those that wait for proof are offered by name.
+// vouched bounds how many confirmations a page lists.
 const vouched = 3
 
-// fence are the operator's words about what must never run twice, one for each.
+// fence lists the confirmations that migrations wait for.
 func (v Failover) fence() []string {
 	var lines []string
 	waits := 0
@@ -55,14 +54,13 @@ func (v Failover) fence() []string {
 	return lines
 }
 
-// Overrule is the order by which an operator fails a cluster over although it answers the
-// external probe.
+// Overrule is the order that fails a cluster over although it answers the external probe.
 func Overrule(cluster string) string {
 	return fmt.Sprintf("`lifeboat taint %s outage:NoExecute --reason \"…\"`: fail it over although it answers; "+
 		"what does not tolerate the taint moves, until `lifeboat taint %s --end`", text(cluster), text(cluster))
 }
 
-// EndsTaint is the order that ends what a taint of a rule follows from.
+// EndsTaint is the order that removes a taint of a rule.
 func EndsTaint(rule, cluster string) string {
 	verb, end := "cancel", ""
 	switch rule {
@@ -74,7 +72,7 @@ func EndsTaint(rule, cluster string) string {
 	return fmt.Sprintf("lifeboat %s %s%s --reason \"…\"", verb, cluster, end)
 }
 
-// TaintPutBack says that a taint which was taken away was put back, why, and what ends it.
+// TaintPutBack describes a taint that was removed and put back, with the order that ends it.
 func TaintPutBack(t karmada.AddedTaint, cluster string) string {
 	return fmt.Sprintf("%s:%s %s was taken away and put back, because its rule still matches; to end this: %s",
 		t.Key, t.Effect, rules.RuleTitle(t.Rule), EndsTaint(t.Rule, cluster))
@@ -84,7 +82,7 @@ func (v Failover) verb(name, flags, effect string) string {
 	return fmt.Sprintf("`lifeboat %s %s%s --reason \"…\"`: %s", name, v.Cluster, flags, effect)
 }
 
-// repair is what ends a failover without an order: what spoke against the cluster goes.
+// repair describes the end of a failover without an order.
 func (v Failover) repair() string {
 	const then = "what is not written stays, what has no place yet is put back, what is placed finishes and stays moved, and Lifeboat's taints go by themselves."
 	if len(v.Foreign) > 0 {
@@ -93,7 +91,7 @@ func (v Failover) repair() string {
 	return "Repair the cluster: once it is Ready again, " + then
 }
 
-// Actions are the operator's moves that make sense now, what is asked of an operator first.
+// Actions are what the operator can do now; confirmations and approvals come first.
 func (v Failover) Actions() []string {
 	if v.Mode == rules.ModeObserve && !v.Phase.Terminal() {
 		return []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
@@ -114,13 +112,13 @@ func (v Failover) Actions() []string {
 	return append(actions, v.always()...)
 }
 
-// oldCopies says what to do about old copies that run beside the new ones.
+// oldCopies describes old copies that still run, and how to look at them.
 func (v Failover) oldCopies() string {
 	return fmt.Sprintf("%s on %s beside the new: Lifeboat has Karmada delete what is left. If it stays, see why: "+
 		"`kubectl get works -n karmada-es-%s`.", each(len(v.PendingPurge), "old copy runs", "old copies run"), text(v.Cluster), text(v.Cluster))
 }
 
-// always are the moves that a phase allows whatever else there is.
+// always are the actions of a phase.
 func (v Failover) always() []string {
 	halt := v.verb("pause", "", fmt.Sprintf("evict nothing more for now; what is moving goes on. `lifeboat resume %s --reason \"…\"` goes on with the rest", v.Cluster))
 	if v.PausedBy != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// WindowLines are the windows as the page shows them, in the order of their keys.
+// WindowLines are the lines of the windows, in the order of their keys.
 func WindowLines(w rules.Windows, standing []karmada.AddedTaint) []WindowLine {
 	lines := make([]WindowLine, 0, len(w))
 	for _, one := range w.Sorted() {
@@ -31,8 +31,8 @@ func WindowLines(w rules.Windows, standing []karmada.AddedTaint) []WindowLine {
 // FailoverPage is the live page of a ClusterFailover. Always below MaxPage.
 func FailoverPage(v Failover) string { return fit(v.Doc) }
 
-// Doc says what happens, why, how far it is, what comes next, what is stuck, and what one can do;
-// its tables have so many rows.
+// Doc has the state of the failover, its reason and progress, what comes next, what is blocked, and what the
+// operator can do; its tables have so many rows.
 func (v Failover) Doc(rows int) Doc {
 	p := &page{book: v.Runbook, rows: rows}
 	p.Title = v.headline()
@@ -57,7 +57,7 @@ func (v Failover) Doc(rows int) Doc {
 	return p.Doc
 }
 
-// notes are what stands above everything else.
+// notes are the lines above everything else.
 func (v Failover) notes(p *page) {
 	if v.Mode == rules.ModeObserve {
 		p.note("**Observe mode: nothing is written. This is what would happen.**")
@@ -91,7 +91,7 @@ func (v Failover) notes(p *page) {
 	}
 }
 
-// phase is the phase, since when, and how it goes about it.
+// phase is the phase and its beginning, the attempt, and the mode.
 func (v Failover) phase() string {
 	line := "**" + string(v.Phase) + "**"
 	if !v.Entered.IsZero() {
@@ -100,14 +100,7 @@ func (v Failover) phase() string {
 	return fmt.Sprintf("%s, attempt %d, %s mode", line, v.Attempt, v.Mode)
 }
 
-func each(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// headlines say in one line what a phase means for the operator.
+// headlines describe phases in one line.
 var headlines = map[phase.Failover]string{
 	phase.FailoverSuspected:  "%s may be failing; nothing has been touched",
 	phase.FailoverCordoned:   "%s is cordoned by a rule; no workload moves",
@@ -124,7 +117,7 @@ var headlines = map[phase.Failover]string{
 	phase.FailoverGone:       "%s was deleted; this failover is over",
 }
 
-// rehearsals are the headlines that would lie in observe mode, where nothing moves.
+// rehearsals are the headlines in observe mode, where nothing moves.
 var rehearsals = map[phase.Failover]string{
 	phase.FailoverCordoned:   "%s would be cordoned by a rule; no workload would move",
 	phase.FailoverConfirmed:  "%s has failed; its workloads would move now",
@@ -133,7 +126,7 @@ var rehearsals = map[phase.Failover]string{
 	phase.FailoverSettling:   "%s is back; this rehearsal is closing",
 }
 
-// drains are the headlines of a cluster that is drained: it has not failed.
+// drains are the headlines of a drained cluster, which has not failed.
 var drains = map[phase.Failover]string{
 	phase.FailoverSuspected:  "%s is about to be drained",
 	phase.FailoverConfirmed:  "%s is being drained; its workloads are about to move",
@@ -141,8 +134,8 @@ var drains = map[phase.Failover]string{
 	phase.FailoverEvacuated:  "%s is drained; what could move has moved",
 }
 
-// suspicions are the headlines of a cluster that nothing but taints of people speaks against: it has not failed.
-var suspicions = map[phase.Failover]string{
+// taintings are the headlines of a cluster that operators tainted, and that has not failed.
+var taintings = map[phase.Failover]string{
 	phase.FailoverSuspected:  "%s was tainted by hand; nothing has been touched",
 	phase.FailoverConfirmed:  "%s was tainted by hand; its workloads are about to move",
 	phase.FailoverEvacuating: "%s was tainted by hand; its workloads are moving away",
@@ -154,7 +147,7 @@ func (v Failover) headline() string {
 	if v.Phase == phase.FailoverSuspected && v.Reason == reason.MemberAnswers {
 		format = "%s answers, but Karmada cannot reach it; nothing has been touched"
 	}
-	if tainted, is := suspicions[v.Phase]; is && (v.Reason == reason.ForeignTaint || v.Reason == reason.TaintOrdered) {
+	if tainted, is := taintings[v.Phase]; is && (v.Reason == reason.ForeignTaint || v.Reason == reason.TaintOrdered) {
 		format = tainted
 	}
 	if drain, is := drains[v.Phase]; is && v.drainOnly() {
@@ -207,11 +200,11 @@ func (v Failover) howFar() string {
 	return strings.Join(parts, " · ")
 }
 
-// ends says when this failover is over: evictions may all be done long before.
+// ends is when this failover is over, which may be long after the last eviction.
 func (v Failover) ends() string {
 	switch v.Phase {
 	case phase.FailoverConfirmed, phase.FailoverEvacuating, phase.FailoverEvacuated:
-		line := v.wellAgain()
+		line := v.whenHealthy()
 		switch {
 		case v.drainOnly():
 			line = "when " + text(v.Cluster) + " is undrained (or deleted)"
@@ -225,15 +218,15 @@ func (v Failover) ends() string {
 		}
 		return line
 	case phase.FailoverCordoned:
-		return "when no rule asks for these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
+		return "when no rule requires these NoSchedule taints any more, each after its own removal window (or when " + text(v.Cluster) + " is deleted)"
 	case phase.FailoverSuspected, phase.FailoverRecovering, phase.FailoverSettling, phase.FailoverStopped,
 		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 	}
 	return ""
 }
 
-// wellAgain is the usual end, and how long it takes from when the cluster answers.
-func (v Failover) wellAgain() string {
+// whenHealthy is the usual end, with the longest removal window.
+func (v Failover) whenHealthy() string {
 	line := "not with the last eviction, but when " + text(v.Cluster) + " has been healthy"
 	var longest time.Duration
 	for _, w := range v.Windows {
@@ -245,7 +238,7 @@ func (v Failover) wellAgain() string {
 	return line + " (or is deleted)"
 }
 
-// comesNext is the one thing that the failover waits for.
+// comesNext is what the failover waits for.
 func (v Failover) comesNext() string {
 	switch v.Phase {
 	case phase.FailoverSuspected:
@@ -272,7 +265,7 @@ func (v Failover) comesNext() string {
 	return ""
 }
 
-// windowNext names the earliest end of a window that runs in the given direction.
+// windowNext names the earliest end of the windows that match, or of those that do not.
 func (v Failover) windowNext(matching bool, then string) string {
 	var first WindowLine
 	for _, w := range v.Windows {

@@ -14,43 +14,42 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// Migration is what the page of one migration shows.
+// Migration is the content of the page of one migration.
 type Migration struct {
 	Binding  string
 	Resource string // "Deployment shop/cart"
 	From     string
 	To       []string
 	Phase    phase.Migration
-	// Why is what made it due.
+	// Why is the taint that made it due.
 	Why rules.Due
-	// Reason and Message say how it stands now.
+	// Reason and Message are of its state now.
 	Reason  reason.Reason
 	Message string
-	// Attention is why it needs an operator's eyes, reason.None when it does not.
+	// Attention is why an operator must look at it, reason.None when nothing needs attention.
 	Attention    reason.Reason
 	Now          time.Time
 	Began        time.Time
 	Entered      time.Time // when this phase began
 	Written      time.Time // when the eviction was written
 	HealthySince time.Time
-	// Flagged is when it needs attention for taking so long, zero where that is not foreseen.
+	// Flagged is when it will need attention for taking too long, zero when it will not.
 	Flagged time.Time
-	// Unproven reports that the old copy goes then, proven or not, as the configuration says.
+	// Unproven reports that the old copy is then released without a proof, by configuration.
 	Unproven bool
 	// MustHold is how long health must hold before the release.
 	MustHold time.Duration
-	// Purge is how the old copy goes; Fence what proves it dead, empty without.
+	// Purge is how the old copy is deleted; Fence is the proof that it is dead, empty without one.
 	Purge karmada.PurgeMode
 	Fence string
-	// State is what goes along with it, labels by name; empty without.
+	// State is the state that the new copy gets, labels by name.
 	State map[string]string
 	// OldWork is the Work on the failed cluster, "<namespace>/<name>".
 	OldWork string
-	// Ordered says who ordered recovery or cancel, empty without an order.
+	// Ordered names who ordered recovery or cancel, empty without an order.
 	Ordered string
 	Result  *record.Result
-	// Parent is the failover that it belongs to; Runbook where the page of all reasons is
-	// published, empty makes no links.
+	// Parent is the workflow id of its failover. Runbook is the URL of the runbook; empty makes no links.
 	Parent  string
 	Runbook string
 }
@@ -58,7 +57,7 @@ type Migration struct {
 // MigrationPage is the live page of a BindingMigration. Always below MaxPage.
 func MigrationPage(v Migration) string { return fit(v.Doc) }
 
-// Doc says how the migration stands, what it waits for, and what one can do. It has no tables.
+// Doc has the state of the migration, what it waits for, and what the operator can do. It has no tables.
 func (v Migration) Doc(int) Doc {
 	p := &page{book: v.Runbook}
 	p.Title = v.headline()
@@ -87,7 +86,7 @@ func (v Migration) Doc(int) Doc {
 	return p.Doc
 }
 
-// whyProof: others moved without one.
+// whyProof explains the wait for a proof, which only purge mode Directly needs.
 func (v Migration) whyProof() string {
 	if v.Result != nil || v.Phase != phase.MigrationAwaitingFence || v.Reason == reason.OldCopyGoing {
 		return ""
@@ -95,7 +94,7 @@ func (v Migration) whyProof() string {
 	return "its purge mode is Directly: two copies must never run at once, so the old one has to be dead before a new one begins"
 }
 
-// when is until when it may take without being flagged.
+// when is when a slow migration is flagged.
 func (v Migration) when(p *page) string {
 	switch {
 	case v.Result != nil:
@@ -112,7 +111,7 @@ func (v Migration) when(p *page) string {
 	return fmt.Sprintf("flagged as %s at %s; %s", p.reason(reason.GracefulTimeout), Moment(v.Flagged, v.Now), then)
 }
 
-// flagged are the phases in which a move that takes too long is flagged.
+// flagged are the phases in which a slow migration is flagged.
 var flagged = []phase.Migration{phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationAwaitingFence}
 
 func (v Migration) state() string {
@@ -153,12 +152,12 @@ func (v Migration) headline() string {
 	return line
 }
 
-// unfenced: nothing is written before the old copy is proven dead.
+// unfenced reports that the eviction waits for proof that the old copy is dead.
 func (v Migration) unfenced() bool {
 	return v.Phase == phase.MigrationAwaitingFence && v.Written.IsZero()
 }
 
-// couldGo is where it could go when that was last checked, while it waits to be allowed to.
+// couldGo lists the candidates of the last check, while the eviction waits for proof.
 func (v Migration) couldGo() string {
 	if !v.unfenced() || v.Result != nil || len(v.To) == 0 {
 		return ""
@@ -213,7 +212,7 @@ func (v Migration) untilFenced() string {
 	return "Karmada deletes the copy on " + text(v.From) + ", or a fence proves that it is dead; then the new one begins"
 }
 
-// oldCopy answers the operator's first question: is it still there?
+// oldCopy is the state of the old copy.
 func (v Migration) oldCopy() string {
 	if v.Result != nil {
 		return ""
@@ -269,7 +268,7 @@ func (v Migration) why(p *page) string {
 	return p.reason(v.Why.Reason) + ": " + strings.Join(parts, ", ")
 }
 
-// Actions are what one can do now.
+// Actions are what the operator can do now.
 func (v Migration) Actions() []string {
 	if v.Result != nil {
 		return nil
@@ -299,7 +298,7 @@ func (v Migration) Actions() []string {
 	return nil
 }
 
-// look shows the new copy and its pods, in the member that it does not get well in.
+// look shows the new copy and its pods in the last target.
 func (v Migration) look() string {
 	kind, name, ok := strings.Cut(v.Resource, " ")
 	if !ok || len(v.To) == 0 {
@@ -315,12 +314,12 @@ func (v Migration) look() string {
 		"and its pods: `karmadactl get pods%[3]s --operation-scope members --clusters %[4]s`", strings.ToLower(text(kind)), text(name), scope, at)
 }
 
-// verb is an order about this binding, without what comes of it.
+// verb is an order about this binding; its effect follows.
 func (v Migration) verb(name string) string {
 	return fmt.Sprintf("`lifeboat %s %s --cluster %s --reason \"…\"`: ", name, text(v.Binding), text(v.From))
 }
 
-// notBefore says when what was called off moves again.
+// notBefore is when a cancelled migration starts again.
 const notBefore = "it moves again only with a new failure, or once the whole failover was cancelled and resumed"
 
 func (v Migration) fenceActions(cancel string) []string {
@@ -338,4 +337,46 @@ func (v Migration) fenceActions(cancel string) []string {
 			"A wrong confirmation means two writers on one disk, and it cannot be taken back.", Dead, Vouch(v.Binding, v.From, v.Reason)),
 		cancel + give,
 	}
+}
+
+// course lists the phases of this migration when no step fails.
+func (v Migration) course() []phase.Migration {
+	course := []phase.Migration{phase.MigrationChecking}
+	if v.unfenced() { // nothing is written before the proof, and nothing has to be waited for after it
+		course = []phase.Migration{phase.MigrationAwaitingFence, phase.MigrationChecking}
+	}
+	if v.Phase == phase.MigrationQueued { // dependents are held before the permit
+		course = append(course, phase.MigrationQueued)
+	}
+	course = append(course, phase.MigrationEvicting, phase.MigrationPlacing)
+	directly := v.Purge == karmada.PurgeDirectly && !v.Written.IsZero() && v.Phase != phase.MigrationQueued
+	if directly { // the old copy goes first
+		course = append(course, phase.MigrationAwaitingFence)
+	}
+	if !v.unfenced() && (!directly || len(v.State) > 0) {
+		course = append(course, phase.MigrationAwaitingHealth)
+	}
+	return append(course, phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationDone)
+}
+
+// steps draws the course, with the current phase in bold.
+func (v Migration) steps() string {
+	course := v.course()
+	at := slices.Index(course, v.Phase)
+	if at < 0 || v.Result != nil && v.Result.Outcome != phase.OutcomeMigrated {
+		return "**" + string(v.Phase) + "**"
+	}
+	var parts []string
+	for _, done := range course[:at] {
+		parts = append(parts, string(done)+" ✔")
+	}
+	parts = append(parts, "**"+string(v.Phase)+"**")
+	for _, later := range course[at+1:] {
+		parts = append(parts, string(later))
+	}
+	line := strings.Join(parts, " → ")
+	if v.Purge == karmada.PurgeDirectly {
+		line += " (purge mode Directly: a new copy begins only when the old one is gone or proven dead)"
+	}
+	return line
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// Pacer is what the page of the fleet's pacer shows.
+// Pacer is the content of the page of the pacer.
 type Pacer struct {
 	Now    time.Time
 	Pace   pace.Pace
 	Config pace.Config
-	// HaltedBy and RateBy say who ordered it and why; empty without an order.
+	// HaltedBy and RateBy are who ordered it and the reason; empty without an order.
 	HaltedBy string
 	RateBy   string
-	// HaltedAt is since when it is halted by order; zero where that is not known.
+	// HaltedAt is when the halt was ordered, zero if unknown.
 	HaltedAt time.Time
-	// Out are the permits that have not passed yet.
+	// Out are the permits that have not expired.
 	Out []pace.Granted
 	// Next is the moment of the next permit.
 	Next     time.Time
@@ -28,9 +28,9 @@ type Pacer struct {
 	Granted  int64
 	Written  int64
 	Unused   int64
-	// Assessed is when the fleet was last judged.
+	// Assessed is when the fleet was last assessed.
 	Assessed time.Time
-	// Runbook is where the page of all reasons is published; empty makes no links.
+	// Runbook is the URL of the runbook; empty makes no links.
 	Runbook string
 }
 
@@ -45,7 +45,7 @@ type RequestLine struct {
 // PacerPage is the live page of the FleetPacer. Always below MaxPage.
 func PacerPage(v Pacer) string { return fit(v.Doc) }
 
-// Doc says how fast evictions flow, why, and who waits for them.
+// Doc has the rate of evictions, its reason, and the failovers that request permits.
 func (v Pacer) Doc(rows int) Doc {
 	p := &page{book: v.Runbook, rows: rows}
 	p.Title = v.headline()
@@ -83,7 +83,7 @@ func (v Pacer) headline() string {
 	}
 }
 
-// explanations say what a pace's reason means.
+// explanations describe the reasons of a pace.
 var explanations = map[reason.Reason]string{
 	reason.FleetHealthy:   "few enough clusters are faulty",
 	reason.FleetUnhealthy: "too many clusters are faulty at once: moving load quickly could fell the rest",
@@ -130,7 +130,7 @@ func (v Pacer) ordered() string {
 	return strings.Join(parts, " · ")
 }
 
-// quoted sets the operator's words apart from the page's: jane: “what is going on?”.
+// quoted quotes the operator's reason: jane: “what is going on?”.
 func quoted(said string) string {
 	who, why, ok := strings.Cut(said, ": ")
 	if !ok {
@@ -139,7 +139,7 @@ func quoted(said string) string {
 	return text(who) + ": “" + text(why) + "”"
 }
 
-// ends is what ends a halt, empty when there is none.
+// ends is what ends a halt.
 func (v Pacer) ends() string {
 	switch {
 	case v.Pace.Tier != pace.TierHalted:
@@ -155,7 +155,7 @@ func (v Pacer) ends() string {
 	}
 }
 
-// wanted is how many evictions are asked for, and how many of them are paused.
+// wanted is how many evictions are requested, and how many of them are paused.
 func (v Pacer) wanted() (want, paused int) {
 	for _, r := range v.Requests {
 		if want += r.Want; r.Paused {
@@ -165,7 +165,7 @@ func (v Pacer) wanted() (want, paused int) {
 	return want, paused
 }
 
-// queued is how much waits and how long that takes, so that the reader does not have to multiply.
+// queued counts the requested evictions, and estimates when the last one begins.
 func (v Pacer) queued() string {
 	want, paused := v.wanted()
 	if want == 0 {
@@ -240,8 +240,8 @@ func (v Pacer) actions() []string {
 	return []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within four seconds", rate}
 }
 
-// rate is the order about the rate that changes something: the way back where one is set,
-// else half of what is configured. Effect says from when, or for which clusters, it counts.
+// rate is an order about the rate: back to the configured rate if one is set, else half of the configured
+// rate, with its effect.
 func (v Pacer) rate(effect string) string {
 	if v.RateBy != "" {
 		return "`lifeboat rate fleet configured --reason \"…\"`: the configured rate for the whole fleet again"

@@ -30,8 +30,7 @@ func (v Failover) next(p *page) {
 	})
 }
 
-// begins is when the i-th of the queue is expected to be evicted, as far as
-// tolerations and the pace tell.
+// begins is when the i-th of the queue is expected to be evicted, by tolerations and the pace.
 func (v Failover) begins(i int) string {
 	dues := make([]time.Time, 0, i+1)
 	for _, n := range v.Next[:i+1] {
@@ -48,7 +47,7 @@ func (v Failover) begins(i int) string {
 	}
 }
 
-// waits say in words what a queued binding waits for.
+// waits describe the reasons of queued bindings.
 var waits = map[reason.Reason]string{
 	reason.AwaitingPermit: "its turn at the fleet's pace",
 	reason.AwaitingDue:    "its toleration to run out",
@@ -60,7 +59,7 @@ var waits = map[reason.Reason]string{
 	reason.WaitingFull:    "placed moves to become healthy",
 }
 
-// WaitsFor says what a queued binding waits for.
+// WaitsFor is what a queued binding waits for.
 func WaitsFor(why reason.Reason, message string) string {
 	return Plain((&page{}).waitsFor(why, message))
 }
@@ -84,7 +83,7 @@ func (v Failover) blocked(p *page) {
 	})
 }
 
-// again is when a blocked binding is looked at again by itself.
+// again is when a blocked binding is checked again.
 func again(at, now time.Time) string {
 	if at.IsZero() {
 		return "when it changes"
@@ -92,7 +91,7 @@ func again(at, now time.Time) string {
 	return Moment(at, now)
 }
 
-// byReason are the reasons of what is blocked and how many have each, the most frequent first.
+// byReason are the reasons of blocked bindings, the most frequent first, and how many bindings have each.
 func byReason(blocked []Line) ([]reason.Reason, map[reason.Reason]int) {
 	counts := map[reason.Reason]int{}
 	for _, b := range blocked {
@@ -113,26 +112,23 @@ func reasonCounts(blocked []Line) string {
 	return strings.Join(parts, ", ")
 }
 
-// remedied bounds for how many reasons a page says what helps.
+// remedied bounds for how many reasons a page lists a remedy.
 const remedied = 3
 
-// remedies say for the most frequent reasons what an operator can change, and which command
-// shows it of the first binding.
+// remedies list, for the most frequent reasons, what an operator can change, and a command that explains
+// the first binding.
 func (v Failover) remedies(p *page) []string {
 	reasons, _ := byReason(v.Blocked)
 	var lines []string
 	for _, r := range reasons[:min(remedied, len(reasons))] {
 		first := v.Blocked[slices.IndexFunc(v.Blocked, func(b Line) bool { return b.Reason == r })]
-		what, ok := remedies[r]
-		if !ok {
-			what = "see what it lacks"
-		}
+		what := cmp.Or(remedies[r], "see what it lacks")
 		lines = append(lines, fmt.Sprintf("%s: %s: `lifeboat explain %s`", p.reason(r), what, text(first.Binding)))
 	}
 	return lines
 }
 
-// remedies are what an operator can do about what blocks a binding, in a line; the runbook has the rest.
+// remedies are what an operator can do about a reason, in a line; the runbook has more.
 var remedies = map[reason.Reason]string{
 	reason.NoTarget:              "bring a cluster back or uncordon it, or widen the placement in its policy",
 	reason.SpreadUnsatisfied:     "add a cluster in another group, or lower minGroups in its policy",
@@ -161,8 +157,10 @@ var remedies = map[reason.Reason]string{
 }
 
 func (v Failover) moving(p *page) {
-	lines := slices.Clone(v.Moving)
-	slices.SortStableFunc(lines, func(a, b Line) int { return boolFirst(a.Attention != reason.None, b.Attention != reason.None) })
+	calm := func(m Line) bool { return m.Attention == reason.None }
+	lines := slices.Concat(
+		slices.DeleteFunc(slices.Clone(v.Moving), calm),
+		slices.DeleteFunc(slices.Clone(v.Moving), func(m Line) bool { return !calm(m) }))
 	p.table(Section{Heading: v.movingTitle(), Columns: []string{"Binding", "Phase", "Since", "To", "Reason"}},
 		len(lines), v.Counts.Moving+v.Counts.Unproven, func(i int) []string {
 			m := lines[i]
@@ -170,7 +168,7 @@ func (v Failover) moving(p *page) {
 		})
 }
 
-// movingTitle distinguishes what moves from what only waits for proof.
+// movingTitle counts migrations that wait for proof apart.
 func (v Failover) movingTitle() string {
 	moving, unproven := v.Counts.Moving, v.Counts.Unproven
 	moving = max(moving, len(v.Moving)-unproven)
@@ -184,7 +182,7 @@ func (v Failover) movingTitle() string {
 	}
 }
 
-// targets is where it is now, or where it could go as long as nothing has placed it.
+// targets is where the binding is placed, or where it could go.
 func (m Line) targets() string {
 	switch {
 	case len(m.To) == 0:
@@ -196,11 +194,11 @@ func (m Line) targets() string {
 	}
 }
 
-// stands is what a move waits for in its phase, and why it needs attention where that does not say so.
+// stands is what a migration waits for, and why it needs attention if that is another reason.
 func (p *page) stands(m Line) string {
 	why := m.Reason
 	if string(why) == string(m.Phase) && m.Message != "" {
-		why = reason.None // the phase says it
+		why = reason.None // it repeats the phase
 	}
 	line := p.because(why, m.Message)
 	if m.Attention == reason.None {
@@ -210,17 +208,6 @@ func (p *page) stands(m Line) string {
 		line = p.reason(m.Attention) + ": " + line
 	}
 	return "⚠ needs attention: " + line
-}
-
-func boolFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	default:
-		return 1
-	}
 }
 
 // lastFinished is how many outcomes are shown.
@@ -234,7 +221,7 @@ func (v Failover) finished(p *page) {
 		})
 }
 
-// orders are what operators said about bindings, a namespace or all.
+// orders are the orders of operators about bindings, a namespace or all.
 func (v Failover) orders(p *page) {
 	p.table(Section{Heading: "Ordered by hand", Columns: []string{"What", "Whom", "Until", "By"}}, len(v.Orders), 0, func(i int) []string {
 		o := v.Orders[i]
@@ -249,7 +236,7 @@ func (v Failover) orders(p *page) {
 	})
 }
 
-// OrderPaused is what the page calls a pause of a namespace or a binding.
+// OrderPaused is [OrderLine].What of a pause.
 const OrderPaused = "paused"
 
 func (v Failover) windows(p *page) {
@@ -259,7 +246,7 @@ func (v Failover) windows(p *page) {
 	})
 }
 
-// Says is what the window of a rule says, in a line.
+// Says describes the window of a rule in a line.
 func (w WindowLine) Says(now time.Time) string {
 	return fmt.Sprintf("rule %s: %s since %s, %s: %s", w.Rule, w.state(), Moment(w.Since, now), w.Taint, w.then(now))
 }
@@ -275,7 +262,7 @@ func (w WindowLine) state() string {
 		state = "neither add nor remove"
 	}
 	if w.State == rules.Undecided || w.State == rules.Lapsed {
-		state += " (cannot tell now)"
+		state += " (unknown now)"
 	}
 	return state
 }
@@ -299,7 +286,7 @@ func (v Failover) pendingPurge(p *page) {
 	intro := "They moved and run elsewhere; the old ones are deleted once the cluster is Ready again, and run beside the new ones until then."
 	switch {
 	case v.Phase == phase.FailoverGone:
-		return // it is not known what became of them
+		return // their state is not known
 	case v.Phase.Terminal():
 		intro = "They stood there when this failover closed. Now: `kubectl get works -n karmada-es-" + text(v.Cluster) + "`"
 	}

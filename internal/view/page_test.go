@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,7 +261,7 @@ func TestALongPageKeepsWhatMatters(t *testing.T) {
 	}
 }
 
-// Text from objects stays text: it can neither break a table nor forge a heading.
+// Text from objects neither breaks a table nor makes a heading.
 func TestForeignTextIsNoMarkdown(t *testing.T) {
 	v := evacuating()
 	v.Blocked = []view.Line{{Binding: "a`b|c", Reason: reason.Malformed, Message: "one|two\n# three\n**four**"}}
@@ -276,8 +277,8 @@ func TestForeignTextIsNoMarkdown(t *testing.T) {
 	}
 }
 
-// What is written with a backslash before it does not take the escape away: a link in a
-// reason would look like the page's own.
+// A backslash in foreign text does not remove the escape: otherwise a link in a reason would look like one of
+// the page.
 func TestForeignTextTakesNoEscapeAway(t *testing.T) {
 	v := evacuating()
 	v.Blocked = []view.Line{{Binding: "shop/cart", Reason: reason.Malformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
@@ -304,7 +305,6 @@ func TestPagesSurviveAnything(t *testing.T) {
 	})
 }
 
-// A page tells nobody to do what cannot be done any more.
 func TestActionsEndWithTheFailover(t *testing.T) {
 	for _, p := range failoverPhases {
 		require.Equal(t, p.Terminal(), len(view.Failover{Cluster: "m1", Phase: p}.Actions()) == 0, p)
@@ -312,8 +312,7 @@ func TestActionsEndWithTheFailover(t *testing.T) {
 	require.Contains(t, view.Failover{Cluster: "m1", Phase: phase.FailoverEvacuating, PausedBy: "kim"}.Actions()[0], "lifeboat resume m1")
 }
 
-// Whoever reads a page at night pastes what stands there into a shell: nothing in it is a
-// redirection, and what changes something has its reason.
+// Operators paste commands from a page into a shell: none has a redirection, and every order has a reason.
 func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
 	pages := rendered("failover-", failoverPages(), view.FailoverPage)
 	maps.Copy(pages, rendered("migration-", migrationPages(), view.MigrationPage))
@@ -331,16 +330,15 @@ func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
 	require.Greater(t, seen, 50)
 }
 
-// A move whose old copy is being deleted needs nobody's word, and none that has left its fence.
-func TestWhatWaitsForProof(t *testing.T) {
-	require.True(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.None), "it has not told yet")
+// A migration whose old copy is being deleted needs no confirmation.
+func TestWaitsForProof(t *testing.T) {
+	require.True(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.None), "no reason yet")
 	require.True(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.AwaitingFence))
 	require.True(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.StateNeedsSource))
 	require.False(t, view.WaitsForProof(phase.MigrationAwaitingFence, reason.OldCopyGoing))
 	require.False(t, view.WaitsForProof(phase.MigrationAwaitingHealth, reason.AwaitingFence))
 }
 
-// A runbook that is published nowhere makes no links.
 func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
 	v := evacuating()
 	require.Contains(t, view.FailoverPage(v), "[NotHealthy]("+published+"#nothealthy)")
@@ -348,8 +346,8 @@ func TestAPageWithoutARunbookHasNoLinks(t *testing.T) {
 	require.NotContains(t, view.FailoverPage(v), "](")
 }
 
-// What only an operator can answer comes first, and what would be wrong here is not offered.
-func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
+// Confirmations come first, and wrong actions are not listed.
+func TestActions_FollowTheReasonOfTheFailover(t *testing.T) {
 	actions := func(v view.Failover) string {
 		v.Cluster, v.Phase = "m1", phase.FailoverEvacuated
 		return strings.Join(v.Actions(), "\n")
@@ -367,8 +365,7 @@ func TestActionsFollowWhatSpeaksAgainstTheCluster(t *testing.T) {
 	require.NotContains(t, drained, "Repair the cluster", "nothing is broken")
 }
 
-// A cluster that others tainted has not failed, and its page does not say so.
-func TestAForeignTaintIsNoFailureInTheHeadline(t *testing.T) {
+func TestForeignTaint_HeadlineNamesNoFailure(t *testing.T) {
 	v := evacuating()
 	v.Reason, v.Foreign = reason.ForeignTaint, []string{"maintenance:NoExecute"}
 	page := view.FailoverPage(v)
@@ -391,4 +388,107 @@ func TestEachKindOfTaintHasItsOrderThatEndsIt(t *testing.T) {
 	for rule, verb := range map[string]string{"not-ready": "cancel m1", karmada.DrainRule: "drain m1 --end", karmada.TaintRule: "taint m1 --end"} {
 		require.Equal(t, "lifeboat "+verb+` --reason "…"`, view.EndsTaint(rule, "m1"))
 	}
+}
+
+func TestPlain_TakesTheMarksAwayAndNothingElse(t *testing.T) {
+	for marked, plain := range map[string]string{
+		"**⏸ Paused** by kim, see *Moving*":                       "⏸ Paused by kim, see Moving",
+		"**[NoTarget](https://example.org/a#b)**: bring one back": "NoTarget: bring one back",
+		"`lifeboat pause m1 --reason \"…\"`: `a*b_c`":             "lifeboat pause m1 --reason \"…\": a*b_c",
+		`1 \* 2 \\ 3 &lt; 4 \[x\](y)`:                             `1 * 2 \ 3 < 4 [x](y)`,
+		"":                                                        "",
+		`\`:                                                       `\`,
+	} {
+		require.Equal(t, plain, view.Plain(marked))
+	}
+}
+
+func TestPlain_OfForeignText_IsThatText(t *testing.T) {
+	const said = `a\*b_c[d](e) <f> #g *h* 1|2`
+	v := evacuating()
+	v.Blocked = []view.Line{{Binding: "shop/cart", Reason: reason.NoTarget, Message: said}}
+	for _, s := range v.Doc(10).Sections {
+		if s.Heading == "Blocked: 2" {
+			require.Equal(t, "NoTarget: "+said, view.Plain(s.Rows[0][2]))
+			return
+		}
+	}
+	require.Fail(t, "no table of what is blocked")
+}
+
+var (
+	failedTaint = karmada.RuleTaint{
+		Key: "acme.io/failed", Effect: corev1.TaintEffectNoExecute, AddOnMatch: 300 * time.Second, RemoveOnMismatch: 180 * time.Second,
+	}
+	windowKey      = rules.RuleObservation{Rule: "unready", Taint: failedTaint}.Key()
+	limits         = pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, SecondaryRate: 0.1, LargeFleet: 10, UnlimitedChunk: 50}
+	failoverPhases = []phase.Failover{
+		phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverUncordoned, phase.FailoverConfirmed,
+		phase.FailoverEvacuating, phase.FailoverEvacuated, phase.FailoverRecovering, phase.FailoverSettling,
+		phase.FailoverStopped, phase.FailoverFalseAlarm, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone,
+	}
+)
+
+// bases have golden files of whole pages. The golden file of another page has only the lines that differ from
+// the base of its kind: "-" is a line of the base, "+" a line of the page.
+var bases = []string{"failover-evacuating", "failover-suspected", "migration-awaiting-health", "pacer-flowing"}
+
+func baseOf(name string) string {
+	kind, _, _ := strings.Cut(name, "-")
+	return bases[slices.IndexFunc(bases, func(base string) bool {
+		return strings.HasPrefix(name, base) || base != bases[0] && strings.HasPrefix(base, kind)
+	})]
+}
+
+// goldenPages compares each page with its golden file, or with the differences from its base.
+func goldenPages(t *testing.T, pages map[string]string) {
+	t.Helper()
+	for name, page := range pages {
+		t.Run(name, func(t *testing.T) {
+			if base := baseOf(name); base != name {
+				fixtures.Golden(t, "testdata/pages/"+name+".diff", differences(pages[base], page))
+				return
+			}
+			fixtures.Golden(t, "testdata/pages/"+name+".page", page)
+		})
+	}
+}
+
+// rendered are the pages of some views, by name.
+func rendered[V any](prefix string, views map[string]V, page func(V) string) map[string]string {
+	out := map[string]string{}
+	for name, view := range views {
+		out[prefix+name] = page(view)
+	}
+	return out
+}
+
+// differences lists the lines that only one of two texts has, in order. Common lines are
+// those of their longest common subsequence.
+func differences(from, to string) string {
+	a, b := strings.Split(from, "\n"), strings.Split(to, "\n")
+	common := make([][]int, len(a)+1) // of a[i:] and b[j:]
+	common[len(a)] = make([]int, len(b)+1)
+	for i := len(a) - 1; i >= 0; i-- {
+		common[i] = make([]int, len(b)+1)
+		for j := len(b) - 1; j >= 0; j-- {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	var out strings.Builder
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			out.WriteString("-" + a[i] + "\n")
+			i++
+		default:
+			out.WriteString("+" + b[j] + "\n")
+			j++
+		}
+	}
+	return out.String()
 }

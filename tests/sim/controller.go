@@ -26,10 +26,10 @@ type letter struct {
 	arrived  func() // nil: nobody cares
 }
 
-// post implements watch.Post.
+// post implements watch.Signals.
 type post struct{ s *sim }
 
-// Cluster implements watch.Post.
+// Cluster implements watch.Signals.
 func (p post) Cluster(fact rules.ClusterFact, start bool) {
 	l := p.failover(fact.Cluster, workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: fact})
 	if start {
@@ -38,12 +38,12 @@ func (p post) Cluster(fact rules.ClusterFact, start bool) {
 	p.put(l)
 }
 
-// Changed implements watch.Post.
+// Changed implements watch.Signals.
 func (p post) Changed(cluster string, fact proof.BindingFact) {
 	p.put(p.failover(cluster, workflows.SignalBindingsChanged, workflows.BindingsChanged{Bindings: []proof.BindingFact{fact}}))
 }
 
-// Adopt implements watch.Post.
+// Adopt implements watch.Signals.
 func (p post) Adopt(cluster string, fact proof.BindingFact) {
 	p.s.count["orphans seen by the controller"]++
 	l := p.failover(cluster, workflows.SignalAdopt, workflows.Adopt{Cluster: cluster, Bindings: []proof.BindingFact{fact}})
@@ -58,7 +58,7 @@ func (p post) failover(cluster, signal string, arg any) letter {
 	}
 }
 
-// Owner implements watch.Post.
+// Owner implements watch.Signals.
 func (p post) Owner(owner string, fact proof.BindingFact) {
 	p.put(letter{
 		id: owner, signal: workflows.SignalBindingObserved, arg: fact,
@@ -66,7 +66,7 @@ func (p post) Owner(owner string, fact proof.BindingFact) {
 	})
 }
 
-// Fleet implements watch.Post.
+// Fleet implements watch.Signals.
 func (p post) Fleet(rules.Probed) {
 	p.put(letter{
 		id: workflows.FleetPacerID(""), kind: workflows.TypeFleetPacer, signal: workflows.SignalFleetObserved,

@@ -31,7 +31,7 @@ func (j *judge) sees(name string) {
 	c, there := j.s.world.Standing(name)
 	j.sights[name] = append(j.sights[name], sight{
 		from: j.s.now(), there: there, ruled: j.aimsAt(name), add: j.s.add, remove: j.s.remove,
-		policed: j.s.policed, externallyProbed: j.s.externallyProbed, word: externalProbe{j.s}.Says(name), c: c,
+		policed: j.s.policed, externallyProbed: j.s.externallyProbed, word: externalProbe{j.s}.Result(name), c: c,
 	})
 }
 

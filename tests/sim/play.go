@@ -171,7 +171,7 @@ func (s *sim) set() {
 	s.judge = newJudge(s)
 	s.router = watch.NewRouter(post{s})
 	s.cache = cache{s: s, seen: map[karmada.BindingKey]karmada.Binding{}}
-	s.router.Hear(externalProbe{s})
+	s.router.UseProbe(externalProbe{s})
 	s.follow()
 	s.populate()
 	terms := world.Terms()

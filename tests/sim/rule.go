@@ -199,8 +199,8 @@ func (s *sim) ungarble() {
 // external probe is the controller's own probe: it sees what is there, unless a story has it err.
 type externalProbe struct{ s *sim }
 
-// Says implements watch.Testifier.
-func (w externalProbe) Says(cluster string) rules.ExternalProbe {
+// Result implements watch.ProbeResults.
+func (w externalProbe) Result(cluster string) rules.ExternalProbe {
 	s := w.s
 	if !s.externallyProbed {
 		return rules.ExternalProbeAbsent
@@ -239,7 +239,7 @@ func (s *sim) testify(ctx workflow.Context) {
 			s.judge.sees(clusterName(cluster))
 		}
 		if s.watching {
-			s.router.Testified(n%int(repeatsEvery/probesEvery) == 0)
+			s.router.SendProbed(n%int(repeatsEvery/probesEvery) == 0)
 		}
 	}
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/explain"
 	"github.com/lifeboat-failover/lifeboat/controller/plan"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/controller/subject"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/spf13/cobra"
 )
@@ -51,7 +55,7 @@ first, counted from the highest priority on; then the one that takes longest.`,
 	formFlag(cmd, &o.form)
 	cmd.Flags().BoolVar(&o.all, "all", false, "plan for every cluster, the one that would hurt most first")
 	cmd.Flags().IntVar(&o.rows, "rows", 20, "how many bindings of each verdict a table shows; 0 shows all")
-	cmd.ValidArgsFunction = completion{a.look}.clusters()
+	cmd.ValidArgsFunction = completion{a}.clusters()
 	return cmd
 }
 
@@ -80,7 +84,7 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p, Rows: o.rows}.Cluster(one) })
 }
 
-// planning reads Karmada, and queries Temporal where it answers: a plan needs Karmada alone. The caller closes the session.
+// planning opens a session for a plan, which needs Karmada alone. The caller closes the session.
 func (a *app) planning(cmd *cobra.Command) (*session, plan.Source, error) {
 	s, err := a.look(cmd)
 	if err != nil {
@@ -91,7 +95,7 @@ func (a *app) planning(cmd *cobra.Command) (*session, plan.Source, error) {
 	return s, s.planOver(karmada, away), err
 }
 
-// planOver is a plan over one Karmada, after reach.
+// planOver is the source of plans over one Karmada, after reach.
 func (s *session) planOver(karmada activities.Reader, away error) plan.Source {
 	source := plan.Source{
 		Karmada: karmada, Settings: process.Settings(s.config), Now: time.Now, Progress: s.progress, Runbook: s.config.RunbookURL, Away: away,
@@ -100,8 +104,78 @@ func (s *session) planOver(karmada activities.Reader, away error) plan.Source {
 		source.Unread = []string{"the workers' configuration, the caller's is used: " + s.callers}
 	}
 	if away == nil {
-		asked := s.source()
-		source.Status, source.Owners, source.Moves = &asked, process.Owners{Client: s.temporal.Client}, asked
+		temporal := s.source()
+		source.Status, source.Owners, source.Moves = &temporal, process.Owners{Client: s.temporal.Client}, temporal
 	}
 	return source
+}
+
+type explainOptions struct {
+	form               show.Form
+	namespace, cluster string
+	trail              string // where the audit trail is; empty follows the configuration
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	o := explainOptions{form: show.NewForm()}
+	cmd := &cobra.Command{
+		Use:   "explain <binding>",
+		Short: "Show why a binding moves, waits, or stays where it is",
+		Long: `Show why a binding moves, waits, or stays where it is, from the rule that matched to what it waits for:
+the taint, the toleration and until when it holds, the place in the queue, the pace, what blocks the binding, and
+its migration. For a binding that no failover drives: why nothing moves it, and what would happen if its
+cluster failed. The outcomes in failovers that are over come last: from the reports that Temporal still has, and
+from the audit trail, which also has failovers that Temporal has forgotten, and bindings that are gone.
+
+A binding is <namespace>/<binding> (-/<binding> without a namespace), or the workload that it carries.`,
+		Example: `  lifeboat explain shop/cart-deployment
+  lifeboat explain deployment/cart -n shop --cluster member1
+  lifeboat explain shop/cart-deployment --audit /var/log/lifeboat -o json`,
+		Args: exactly(1, "<binding>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := subject.Parse(args[0], o.namespace)
+			if err != nil {
+				return err
+			}
+			return a.runExplain(cmd, o, ref)
+		},
+	}
+	formFlag(cmd, &o.form)
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
+	cmd.Flags().StringVar(&o.cluster, "cluster", "", "look at this cluster alone; a binding may be driven off several")
+	auditFlag(cmd, &o.trail)
+	_ = cmd.RegisterFlagCompletionFunc("cluster", completion{a}.clusters())
+	cmd.ValidArgsFunction = completion{a}.bindings()
+	return cmd
+}
+
+func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) error {
+	s, source, err := a.planning(cmd)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	explainer := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
+	key, known := ref.Key()
+	if !known {
+		b, err := ref.Find(cmd.Context(), source.Karmada)
+		if err != nil {
+			return err
+		}
+		key = b.Key
+	}
+	trail, err := readTrail(cmd, s.config, o.trail, explain.About(key, s.config.Instance))
+	if err != nil {
+		return err
+	}
+	explainer.Trail = trail.Records
+	var x explain.Explained
+	err = s.progress.While(cmd.Context(), "querying", func(ctx context.Context) error {
+		x, err = explainer.Binding(ctx, ref, o.cluster)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &o.form, x, func(p show.Page) { explain.View{Page: p}.Binding(x) })
 }

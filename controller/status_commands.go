@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
@@ -16,7 +18,106 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// historyOptions are what a history is asked with.
+type statusOptions struct {
+	form  show.Form
+	watch bool
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	o := statusOptions{form: show.NewForm()}
+	cmd := &cobra.Command{
+		Use:   "status [<cluster>]",
+		Short: "Show how failovers stand: all of them, or one",
+		Long: `Show how failovers stand: the fleet's pace, every failover that runs, and what was left to an operator; or
+one failover, with what moves, what is queued, what is blocked and why, and what you can do.`,
+		Example: `  lifeboat status
+  lifeboat status member1 --watch
+  lifeboat status -o json`,
+		Args: atMostOneCluster,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runStatus(cmd, o, args) },
+	}
+	formFlag(cmd, &o.form)
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show again every two seconds; on a terminal with keys to scroll and to choose a failover")
+	cmd.ValidArgsFunction = completion{a}.clusters()
+	return cmd
+}
+
+func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) error {
+	s, err := a.open(cmd, "lifeboat-cli")
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	source := s.source()
+	// Failovers can be shown without access to Karmada.
+	karmada, err := s.reader()
+	if err == nil {
+		source.Bindings = karmada
+	} else {
+		source.Bindings = unreadable{err}
+	}
+	cluster := strings.Join(args, "")
+	if o.watch && o.form.ForPeople() && show.IsTerminal(cmd.OutOrStdout()) {
+		err := show.Live(cmd.Context(), cmd.OutOrStdout(), cluster, livePicture(source, args))
+		return s.noFailover(cmd.Context(), cluster, err)
+	}
+	once := func(ctx context.Context) error {
+		return s.noFailover(ctx, cluster, showStatus(ctx, cmd, source, o, args))
+	}
+	if o.watch {
+		return show.Again(cmd.Context(), once)
+	}
+	return s.progress.While(cmd.Context(), "querying the failovers", once)
+}
+
+// livePicture reads the fleet and all of its failovers.
+func livePicture(source status.Source, args []string) func(context.Context) (show.Picture, error) {
+	return func(ctx context.Context) (show.Picture, error) {
+		all, err := source.Overview(ctx)
+		if err != nil {
+			return show.Picture{}, err
+		}
+		known := slices.IndexFunc(all.Failovers, func(f status.Failover) bool { return slices.Contains(args, f.Cluster) }) >= 0
+		if len(args) == 1 && !known { // over, or it never was
+			f, err := source.Failover(ctx, args[0])
+			if err != nil {
+				return show.Picture{}, err
+			}
+			all.Failovers = append(all.Failovers, f)
+		}
+		return status.Live(all), nil
+	}
+}
+
+// unreadable is a Karmada that cannot be read.
+type unreadable struct{ err error }
+
+func (u unreadable) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
+	return activities.BindingPage{}, u.err
+}
+
+func showStatus(ctx context.Context, cmd *cobra.Command, source status.Source, o statusOptions, args []string) error {
+	answer, draw, err := lookStatus(ctx, source, args)
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &o.form, answer, draw)
+}
+
+// lookStatus reads the status of one failover, or of the fleet, and returns how to draw it.
+func lookStatus(ctx context.Context, source status.Source, args []string) (any, func(show.Page), error) {
+	if len(args) == 1 {
+		f, err := source.Failover(ctx, args[0])
+		if err == nil {
+			f = source.WithUnknown(ctx, f)
+		}
+		return f, func(p show.Page) { status.View{Page: p}.Failover(f) }, err
+	}
+	all, err := source.Overview(ctx)
+	return all, func(p show.Page) { status.View{Page: p}.Overview(all) }, err
+}
+
+// historyOptions are the flags of history.
 type historyOptions struct {
 	status.HistoryRequest
 	form  show.Form
@@ -52,7 +153,7 @@ For the fleet: what the trail has of its pace, the oldest first.`,
 	formFlag(cmd, &o.form)
 	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
 	auditFlag(cmd, &o.trail)
-	cmd.ValidArgsFunction = completion{a.look}.clusters(orders.Fleet)
+	cmd.ValidArgsFunction = completion{a}.clusters(orders.Fleet)
 	return cmd
 }
 
@@ -81,15 +182,15 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 	})
 }
 
-// auditFlag gives a command --audit.
+// auditFlag adds --audit to a command.
 func auditFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVar(path, "audit", "", "file of the audit trail, with its rotated ones, or a folder; by default audit.path")
 }
 
-// readTrail reads of the audit trail what is wanted, nothing where there is none. Only
-// one that was asked for has to be there.
-func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*record.Audit) bool) (audit.Trail, error) {
-	path := asked
+// readTrail reads the wanted records of the audit trail. A configured trail may be missing, one named by the
+// operator may not.
+func readTrail(cmd *cobra.Command, c config.Config, named string, wanted func(*record.Audit) bool) (audit.Trail, error) {
+	path := named
 	if path == "" && c.Audit.Sink == config.AuditFile {
 		path = c.Audit.Path
 	}
@@ -97,7 +198,7 @@ func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*r
 		return audit.Trail{}, nil
 	}
 	trail, err := audit.Read(cmd.Context(), path, wanted)
-	if asked == "" && errors.Is(err, fs.ErrNotExist) {
+	if named == "" && errors.Is(err, fs.ErrNotExist) {
 		remark(cmd, "The audit trail of the configuration is not here: %v", err)
 		return trail, nil
 	}
@@ -107,7 +208,7 @@ func readTrail(cmd *cobra.Command, c config.Config, asked string, wanted func(*r
 	return trail, err
 }
 
-// history merges what Temporal and the trail have.
+// history merges the failovers of Temporal and of the trail.
 func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Trail) ([]status.PastFailover, error) {
 	if err := s.dial(cmd.Context(), "lifeboat-cli"); err != nil {
 		if len(trail.Records) == 0 {
@@ -129,7 +230,7 @@ func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Tra
 	return failovers, err
 }
 
-// remark writes to standard error what is no part of the answer.
+// remark writes to standard error.
 func remark(cmd *cobra.Command, format string, args ...any) {
 	show.Page{Out: cmd.ErrOrStderr()}.Line(format, args...)
 }

@@ -6,32 +6,139 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/charmbracelet/bubbles/viewport"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Picture is what a live view shows: all above, and below it the one that is chosen.
+// patience is the time before progress is shown.
+const patience = time.Second
+
+// Progress shows on a terminal what takes longer than a moment, and how far it is. It is silent elsewhere.
+type Progress struct {
+	out   io.Writer // nil: silent
+	after time.Duration
+	mu    sync.Mutex
+	what  string
+	done  int
+	total int
+	began time.Time
+	said  bool
+}
+
+// NewProgress is silent if out is no terminal.
+func NewProgress(out io.Writer) *Progress {
+	if !IsTerminal(out) {
+		out = nil
+	}
+	return &Progress{out: out, after: patience}
+}
+
+// While runs one named step, and removes its line at the end.
+func (p *Progress) While(ctx context.Context, what string, do func(context.Context) error) error {
+	if p == nil || p.out == nil {
+		return do(ctx)
+	}
+	p.mu.Lock()
+	p.what, p.done, p.total, p.began, p.said = what, 0, 0, time.Now(), false
+	p.mu.Unlock()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		p.keepSaying(stop)
+	}()
+	err := do(ctx)
+	close(stop)
+	<-stopped
+	return err
+}
+
+// Step sets the progress; a total of 0 is unknown.
+func (p *Progress) Step(done, total int) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	p.done, p.total = done, total
+	p.mu.Unlock()
+}
+
+func (p *Progress) keepSaying(stop <-chan struct{}) {
+	ticker := time.NewTicker(p.after)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			if p.said {
+				_, _ = io.WriteString(p.out, "\r"+clearRight)
+			}
+			return
+		case <-ticker.C:
+			_, _ = io.WriteString(p.out, "\r"+p.line()+clearRight)
+			p.said = true
+		}
+	}
+}
+
+func (p *Progress) line() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	far := ""
+	switch {
+	case p.total > 0:
+		far = fmt.Sprintf(" %d of %d", p.done, p.total)
+	case p.done > 0:
+		far = fmt.Sprintf(" %d", p.done)
+	}
+	return fmt.Sprintf("%s ...%s (%s)", p.what, far, view.Span(time.Since(p.began)))
+}
+
+// refresh is the interval of live output.
+const refresh = 2 * time.Second
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// clearRight removes the rest of a line.
+const clearRight = "\x1b[K"
+
+// Again shows until ctx ends, which is no error: the operator stopped it.
+func Again(ctx context.Context, show func(context.Context) error) error {
+	err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) { return false, show(ctx) })
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil // the operator stopped it
+}
+
+// Picture is the content of a live view: All above, and One of Names below it.
 type Picture struct {
 	All func(Page)
-	// Names are what can be chosen, in the order of One.
+	// Names can be chosen, in the order of One.
 	Names []string
 	One   func(p Page, n int)
 }
 
-// Live shows a picture on a terminal until q is pressed or ctx ends. It is asked for again
-// every two seconds, and drawn every second: ages and waits go on.
+// Live shows a picture on a terminal until q is pressed or ctx ends. It is read every two seconds, and drawn every
+// second, so that ages are current.
 func Live(ctx context.Context, out io.Writer, first string, look func(context.Context) (Picture, error)) error {
 	m := &live{ctx: ctx, look: look, chosen: first, colour: true, now: time.Now}
 	if m.picture, m.failed = look(ctx); m.failed != nil {
 		return m.failed
 	}
-	m.asked = m.now()
+	m.readAt = m.now()
 	_, err := tea.NewProgram(m, tea.WithAltScreen(), tea.WithContext(ctx), tea.WithOutput(out)).Run()
 	if ctx.Err() == nil && !errors.Is(err, tea.ErrInterrupted) {
 		return err
@@ -44,7 +151,7 @@ type live struct {
 	look    func(context.Context) (Picture, error)
 	now     func() time.Time
 	picture Picture
-	asked   time.Time
+	readAt  time.Time
 	failed  error
 	chosen  string
 	colour  bool
@@ -61,16 +168,18 @@ type (
 	}
 )
 
-func (m *live) ask() tea.Msg {
+func (m *live) query() tea.Msg {
 	picture, err := m.look(m.ctx)
 	return seen{picture, err}
 }
 
-func beat() tea.Cmd { return tea.Tick(time.Second, func(at time.Time) tea.Msg { return tick(at) }) }
+func everySecond() tea.Cmd {
+	return tea.Tick(time.Second, func(at time.Time) tea.Msg { return tick(at) })
+}
 
 // Init implements [tea.Model].
 func (m *live) Init() tea.Cmd {
-	return tea.Batch(beat(), tea.Tick(refresh, func(time.Time) tea.Msg { return m.ask() }))
+	return tea.Batch(everySecond(), tea.Tick(refresh, func(time.Time) tea.Msg { return m.query() }))
 }
 
 // Update implements [tea.Model].
@@ -80,12 +189,12 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = x.Width, x.Height
 	case tick:
-		next = beat()
+		next = everySecond()
 	case seen:
 		if m.failed = x.err; x.err == nil {
-			m.picture, m.asked = x.picture, m.now()
+			m.picture, m.readAt = x.picture, m.now()
 		}
-		next = tea.Tick(refresh, func(time.Time) tea.Msg { return m.ask() })
+		next = tea.Tick(refresh, func(time.Time) tea.Msg { return m.query() })
 	case tea.KeyMsg:
 		switch x.String() {
 		case "q", "esc", "ctrl+c":
@@ -103,7 +212,7 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, next
 }
 
-// choose goes to the next of those that can be chosen, in a circle.
+// choose selects the next name, in a circle.
 func (m *live) choose(by int) {
 	if n := len(m.picture.Names); n > 0 {
 		m.chosen = m.picture.Names[(m.at()+by+n)%n]
@@ -111,7 +220,7 @@ func (m *live) choose(by int) {
 	}
 }
 
-// at is the place of the chosen one; the first where that is over.
+// at is the index of the chosen name, or 0.
 func (m *live) at() int { return max(0, slices.Index(m.picture.Names, m.chosen)) }
 
 // lines draws one part within the terminal's width.
@@ -141,7 +250,7 @@ func (m *live) draw() {
 	m.below.SetContent(strings.Join(content, "\n"))
 }
 
-// above is the overview, in at most half of the height, and the name of the chosen failover.
+// above is the overview, in at most half of the height, and the title of the chosen failover.
 func (m *live) above() []string {
 	lines := m.lines(m.picture.All)
 	if most := max(1, m.height/2-1); len(lines) > most {
@@ -164,7 +273,7 @@ func (m *live) View() string {
 		foot += fmt.Sprintf(" · %.0f %%", 100*m.below.ScrollPercent())
 	}
 	if m.failed != nil {
-		foot = fmt.Sprintf("not answered for %s: %s", view.Span(m.now().Sub(m.asked)), Page{}.Plain(m.failed.Error()))
+		foot = fmt.Sprintf("not answered for %s: %s", view.Span(m.now().Sub(m.readAt)), Page{}.Plain(m.failed.Error()))
 	}
 	return strings.Join(m.above(), "\n") + "\n" + m.below.View() + "\n" + Short(foot, m.width)
 }

@@ -16,55 +16,52 @@ type item struct {
 	start   bool // start the workflow when it does not run
 }
 
-// mail has the facts that wait for one signal of one workflow, oldest first.
-type mail struct {
+// factQueue has the facts that wait for one signal of one workflow, oldest first.
+type factQueue struct {
 	items []item
-	// newest replaces an item by a newer one with the same key, which takes its place in the
-	// line: what changes all the time would wait for ever at its end. Otherwise all are kept.
+	// newest: a newer item takes the place of one with the same key; a fact that changes all the
+	// time would otherwise stay at the end. Without it the queue keeps all.
 	newest bool
-	// most is how many wait; the oldest go first, for a newer one says more and every
-	// decision re-reads anyway. 0 is no bound.
+	// most bounds the queue, 0 does not. The oldest are dropped: a newer fact says more, and every
+	// decision re-reads.
 	most int
 	// batch is how many go into one signal.
 	batch int
 
-	// places are where items stand, by key, of newest only: a crowd of events must not look
-	// through the line. They are counted from the first that ever stood in it.
+	// places are the positions of items by key, with newest only: looking through the queue for each
+	// event would take too long. They count from the first item that was ever in the queue.
 	places map[string]int
-	// left is how many have left the front of the line.
+	// left is how many items have left the front of the queue.
 	left int
 }
 
-func (m *mail) empty() bool { return len(m.items) == 0 }
+func (m *factQueue) empty() bool { return len(m.items) == 0 }
 
-func (m *mail) add(i item) {
-	if !m.newest {
-		m.items = append(m.items, i)
-		m.bound()
-		return
+func (m *factQueue) add(i item) {
+	if m.newest {
+		if at, waits := m.places[i.key]; waits {
+			m.items[at-m.left] = i
+			return
+		}
+		if m.places == nil {
+			m.places = map[string]int{}
+		}
+		m.places[i.key] = m.left + len(m.items)
 	}
-	if at, waits := m.places[i.key]; waits {
-		m.items[at-m.left] = i
-		return
-	}
-	if m.places == nil {
-		m.places = map[string]int{}
-	}
-	m.places[i.key] = m.left + len(m.items)
 	m.items = append(m.items, i)
 	m.bound()
 }
 
-// take removes what goes into the next signal.
-func (m *mail) take() []item {
+// take removes the items of the next signal.
+func (m *factQueue) take() []item {
 	n := min(max(m.batch, 1), len(m.items))
 	taken := slices.Clone(m.items[:n])
-	m.leave(n)
+	m.drop(n)
 	return taken
 }
 
-// leave removes the first n.
-func (m *mail) leave(n int) {
+// drop removes the first n.
+func (m *factQueue) drop(n int) {
 	for _, i := range m.items[:n] {
 		delete(m.places, i.key)
 	}
@@ -72,8 +69,8 @@ func (m *mail) leave(n int) {
 	m.left += n
 }
 
-// putBack returns what was not delivered; what came meanwhile is newer.
-func (m *mail) putBack(items []item) {
+// putBack returns undelivered items to the front; items that were added meanwhile are newer.
+func (m *factQueue) putBack(items []item) {
 	if m.newest {
 		items = slices.DeleteFunc(items, func(old item) bool {
 			_, newer := m.places[old.key]
@@ -88,9 +85,9 @@ func (m *mail) putBack(items []item) {
 	m.bound()
 }
 
-func (m *mail) bound() {
+func (m *factQueue) bound() {
 	if m.most > 0 && len(m.items) > m.most {
-		m.leave(len(m.items) - m.most)
+		m.drop(len(m.items) - m.most)
 	}
 }
 
