@@ -44,7 +44,7 @@ func TestAnAmountThatNobodyMeansIsNotReckonedWith(t *testing.T) {
 			require.True(t, c.Capacity.ModelsUnknown)
 			b := DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"v","kind":"K","name":"x"},
 				"replicaRequirements":{"resourceRequest":{"cpu":` + immense + `}}}}`))
-			require.Contains(t, b.Malformed, "no amount of anything")
+			require.Contains(t, b.Malformed, "is not a valid amount")
 		})
 	}
 	c := clusterWith(`{}`, `{"allocatable":{"cpu":"4","memory":"16Gi","pods":110,"storage":"1e12","nvidia.com/gpu":"2E"}}`)

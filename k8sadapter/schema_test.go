@@ -191,7 +191,7 @@ func accepted(t require.TestingT, schema *spec.Schema, raw []byte) {
 
 // notUnderstood are what we do not understand of a binding that Karmada's schema accepts:
 // no Karmada makes it, and such a binding is blocked with these words.
-var notUnderstood = []string{"is negative", "has -1 replicas", "stands there twice"}
+var notUnderstood = []string{"is negative", "has -1 replicas", "is listed twice"}
 
 // understoodOrSaid reads a binding that the schema accepts and plays every Lifeboat write on
 // it: each changes Lifeboat's fields alone. It tells whether the binding was understood, and counts

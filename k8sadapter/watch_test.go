@@ -120,7 +120,7 @@ func watched(api *fake.FakeDynamicClient, resource schema.GroupVersionResource) 
 // watching runs a Watch for as long as the test.
 func watching(t *testing.T, client *Client, handlers Handlers) *Watch {
 	t.Helper()
-	watch := NewWatch(WatchConfig{Client: client}, handlers)
+	watch := NewWatch(client, handlers)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- watch.Run(ctx) }()
@@ -175,7 +175,7 @@ func TestRulesAreToldTogetherAndOnlyWhenAllAreKnown(t *testing.T) {
 	client := connect(t, http.NotFoundHandler(), Options{})
 	api := fakeDynamic(t, rule("a"), rule("b"))
 	client.dynamic = api
-	NewWatch(WatchConfig{Client: client}, h.handlers()).tellRules()
+	NewWatch(client, h.handlers()).reportRules()
 	require.Empty(t, h.rules, "nothing is known yet")
 	watch := watching(t, client, h.handlers())
 
@@ -240,7 +240,7 @@ func TestAForbiddenWatchNamesVerbAndResourceOnceAndTheOthersGoOn(t *testing.T) {
 	}, patience, often, "rules were listed all the same")
 	assert.False(t, watch.HasSynced())
 	for range 5 {
-		watch.complain(t.Context(), clusterResource, context.DeadlineExceeded)
+		watch.logBroken(t.Context(), clusterResource, context.DeadlineExceeded)
 	}
 	assert.Equal(t, 1, bytes.Count([]byte(log.String()), []byte("deadline exceeded")), "the same trouble is told once a minute")
 }
