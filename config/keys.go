@@ -9,8 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// keys is every key: where its value lives, what it may be, what it is for. The
-// order is the order of `config print`.
+// keys are all keys, in the order of `config print`.
 func (c *Config) keys() []key {
 	return slices.Concat(
 		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.controllerKeys(), c.processKeys(), c.auditKeys(),
