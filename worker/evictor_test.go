@@ -70,7 +70,7 @@ func TestAGuardThatCannotAskAssumesASecondEvictor(t *testing.T) {
 	unseen := &leaving{silent: true}
 	guard := guardFor(c, unseen, func(bool) {}, quiet)
 	require.Error(t, guard.look(t.Context()))
-	require.Equal(t, notAsked, guard.secondEvictor())
+	require.Equal(t, unanswered, guard.secondEvictor())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	guard.watch(ctx, time.Hour)

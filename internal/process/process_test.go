@@ -171,6 +171,6 @@ func (silent) Preflight(_ context.Context, permissions []k8sadapter.Permission) 
 // Rules: R4.15-15.
 func TestWhatTheServerSaidIsToldOnceForAllPermissions(t *testing.T) {
 	err := Permitted(t.Context(), silent{}, k8sadapter.WorkerPermissions(rules.ModeEnforce))
-	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint (could not be asked)")
+	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint (could not be checked)")
 	require.Equal(t, 1, strings.Count(err.Error(), "connection refused"))
 }

@@ -101,7 +101,7 @@ func TestKeysAreRotatedWithoutARestart(t *testing.T) {
 	put(t, file, "young nonsense")
 	c.ring.newest()
 	requireOpens(t, c, after, "b")
-	require.Contains(t, log.String(), "the one before holds on")
+	require.Contains(t, log.String(), "the one before stays in use")
 	require.NotContains(t, log.String(), "nonsense")
 	require.NotContains(t, log.String(), strings.Fields(young)[1])
 }

@@ -54,7 +54,7 @@ lifeboat_unanswered{workflow="fleet-pacer"} 0
 # HELP lifeboat_oldest_blocked_seconds How long ago the first of the blocked bindings was due; 0 when none is.
 # TYPE lifeboat_oldest_blocked_seconds gauge
 lifeboat_oldest_blocked_seconds{cluster="a",mode="enforce"} 90
-# HELP lifeboat_approvals_awaited Bindings that await a human's approval now.
+# HELP lifeboat_approvals_awaited Bindings that await an operator's approval now.
 # TYPE lifeboat_approvals_awaited gauge
 lifeboat_approvals_awaited{cluster="a",mode="enforce"} 1
 # HELP lifeboat_pending_purge Old copies that stay until their cluster is back.
