@@ -37,7 +37,7 @@ func (c *Config) securityKeys() []key {
 		fixed(address("codec.address", &c.Codec.Address,
 			"Where lifeboat codec decrypts for the Temporal UI.")),
 		origins("codec.origins", &c.Codec.Origins,
-			"Which pages may ask lifeboat codec: the Temporal UI's, without a path."),
+			"Which pages may use lifeboat codec: the Temporal UI's, without a path."),
 	}
 }
 
@@ -61,7 +61,7 @@ func (c *Config) securityContradictions(add func(wrong bool, key string, v any, 
 	add((c.Listen.TLS.CertFile == "") != (c.Listen.TLS.KeyFile == ""), "listen.tlsKeyFile", c.Listen.TLS.KeyFile,
 		"listen.tlsCertFile and listen.tlsKeyFile need each other")
 	add(c.Listen.TLS.ClientCAFile != "" && c.Listen.TLS.CertFile == "", "listen.tlsClientCaFile", c.Listen.TLS.ClientCAFile,
-		"without listen.tlsCertFile no client is asked for a certificate")
+		"without listen.tlsCertFile no client certificate is requested")
 	add(c.Encryption.RefuseClear && c.Encryption.KeyFile == "", "encryption.refuseClear", c.Encryption.RefuseClear,
 		"without encryption.keyFile nothing is encrypted, and all would be refused")
 	add(c.Codec.Address == "-" || strings.HasPrefix(c.Codec.Address, ":"), "codec.address", c.Codec.Address,
