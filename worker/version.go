@@ -60,9 +60,9 @@ func introduce(ctx context.Context, me config.Versioning, all deployments, log *
 	var missing *serviceerror.NotFound
 	switch {
 	case refuses(err):
-		return fmt.Errorf("ask Temporal for worker deployment %s (temporal.versioning.deployment; empty needs none): %w", me.Deployment, err)
+		return fmt.Errorf("look up worker deployment %s in Temporal (temporal.versioning.deployment; empty needs none): %w", me.Deployment, err)
 	case err != nil && !errors.As(err, &missing):
-		log.WarnContext(ctx, "could not ask whether this build is the current one", telemetry.KeyError, err)
+		log.WarnContext(ctx, "cannot check whether this build is the current one", telemetry.KeyError, err)
 		return nil
 	}
 	current := known.Info.RoutingConfig.CurrentVersion

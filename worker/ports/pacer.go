@@ -46,7 +46,7 @@ func (p Pacer) MayRemove(ctx context.Context, cluster, binding string) error {
 		err = handle.Get(ctx, nil)
 	}
 	if err != nil {
-		return fmt.Errorf("ask whether %s may be removed from %s again: %w", cluster, binding, err)
+		return fmt.Errorf("check whether %s may be removed from %s again: %w", cluster, binding, err)
 	}
 	return nil
 }
