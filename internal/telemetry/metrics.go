@@ -142,8 +142,8 @@ func NewControllerMetrics(registry prometheus.Registerer) *ControllerMetrics {
 	counter := counters(registry, "controller")
 	m := &ControllerMetrics{
 		signals:   counter("signals_total", "Signals to workflows, by name and result.", "kind", "result"),
-		resyncs:   counter("resyncs_total", "Attempts in which everything was told again, by result.", "result"),
-		malformed: counter("malformed_total", "Objects that could not be understood, as they came, by kind.", "kind"),
+		resyncs:   counter("resyncs_total", "Resyncs, in which the controller sends every fact again, by result.", "result"),
+		malformed: counter("malformed_total", "Objects that could not be understood, when received, by kind.", "kind"),
 		leader: promauto.With(registry).NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "controller", Name: "leader", Help: "1 while this controller is the one that watches.",
 		}),
