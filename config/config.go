@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Config is the whole configuration. What each key means and may be stands in
-// one place, the table in keys.go; `lifeboat config print` shows it.
+// Config is the whole configuration. The tables in keys.go have the meaning and the allowed
+// values of each key; `lifeboat config print` shows them.
 type Config struct {
 	Instance   string
 	Mode       rules.Mode
@@ -51,8 +51,8 @@ type Config struct {
 	Codec            Codec
 }
 
-// Acts is enforce when any cluster may be handled so, else observe: what a process
-// must be able to do.
+// Acts is enforce when any cluster may be in enforce, else observe. It determines the
+// permissions that a process needs.
 func (c Config) Acts() rules.Mode {
 	if c.Modes.MayEnforce(c.Mode) {
 		return rules.ModeEnforce
@@ -60,7 +60,7 @@ func (c Config) Acts() rules.Mode {
 	return rules.ModeObserve
 }
 
-// Kubernetes says how to reach the Karmada API server. Empty strings follow kubectl's own order:
+// Kubernetes configures the connection to the Karmada API server. Empty strings follow kubectl:
 // $KUBECONFIG, ~/.kube/config, the service account of the pod.
 type Kubernetes struct {
 	Kubeconfig string
@@ -69,44 +69,44 @@ type Kubernetes struct {
 	Burst      int
 }
 
-// Windows bound how many migrations of one cluster are open at once.
+// Windows are the concurrency limits of the migrations of one cluster.
 type Windows struct {
 	InFlight int
 	Waiting  int
 }
 
-// Defaults apply to bindings that say nothing themselves.
+// Defaults apply to bindings without own values.
 type Defaults struct {
 	Tolerations []corev1.Toleration
 	PurgeMode   karmada.PurgeMode
 }
 
-// State says what becomes of state that a binding wants preserved.
+// State configures statePreservation.
 type State struct {
 	WhenMissing StateMissing
 }
 
-// StateMissing is what a binding does whose state cannot go along with it.
+// StateMissing is what happens to a binding whose state cannot be preserved.
 type StateMissing string
 
-// It stays, or moves without.
+// It stays, or migrates without its state.
 const (
 	StateBlock   StateMissing = "block"
 	StateProceed StateMissing = "proceed"
 )
 
-// Health says what proves a new copy, and how long one waits for it.
+// Health configures the proof of a new copy, and the wait for it.
 type Health struct {
 	MinHealthy      time.Duration
 	Detection       time.Duration
 	PollInterval    time.Duration
 	GracefulTimeout time.Duration
-	// ReleaseUnproven drops a hold after GracefulTimeout, proven or not.
+	// ReleaseUnproven releases a hold after GracefulTimeout, also without proof.
 	ReleaseUnproven bool
 	Probe           Probe
 }
 
-// Probe is how a target cluster is asked whether it is alive before the old copy goes.
+// Probe is how a target cluster is probed before the release of the old copy.
 type Probe string
 
 // The ways to probe: not at all, through the Karmada API server's clusters/proxy, or
@@ -128,52 +128,52 @@ func (c Config) Plugins() proof.Plugins {
 	return proof.Plugins{List: c.EvictPlugins, Mode: c.EvictPluginsMode}
 }
 
-// Recovery says what happens around the end of a failure.
+// Recovery configures the end of a failure.
 type Recovery struct {
 	RestoreWait             time.Duration
 	FreezeTolerationsHalted bool
 }
 
-// Capacity says how room on a target is judged.
+// Capacity configures the check for room on a target.
 type Capacity struct {
 	UnknownIsRoom bool
 	StaticWeights StaticWeights
 	Margin        int
 }
 
-// StaticWeights says what becomes of replicas that static weights give to a cluster
-// without room for them.
+// StaticWeights is what happens to replicas that static weights give to a cluster without
+// room for them.
 type StaticWeights string
 
-// What becomes of them.
+// They migrate, or the binding is blocked.
 const (
 	StaticWeightsMove  StaticWeights = "move"
 	StaticWeightsBlock StaticWeights = "block"
 )
 
-// Karmada says what is there of Karmada.
+// Karmada describes the installation of Karmada.
 type Karmada struct {
 	// Version is its release, major and minor.
 	Version string
-	// HostKubeconfig reaches the cluster that runs Karmada's own controllers; empty where it cannot be seen.
+	// HostKubeconfig reaches the cluster that runs Karmada's own controllers; empty for no access.
 	HostKubeconfig string
 	// ManagerLease is the leader Lease of karmada-controller-manager; without a name it is not read.
 	ManagerLease ManagerLease
 }
 
-// Approval says before which evictions an operator is asked; what nothing asks for is automatic.
+// Approval configures which evictions need an operator's approval; all others are automatic.
 type Approval struct {
 	queue.ApprovalRules
-	// ExpireAfter is how long a question stands open; 0 is for ever.
+	// ExpireAfter is how long a request for approval stays open; 0 is for ever.
 	ExpireAfter time.Duration
 }
 
-// Drain says when a cluster is emptied without an order.
+// Drain configures drains without an order.
 type Drain struct {
 	OnDeletion rules.DeletionPolicy
 }
 
-// Rules says which sources of taints are honoured beside ClusterTaintRules.
+// Rules configures the sources of taints beside ClusterTaintRules.
 type Rules struct {
 	KarmadaPolicies bool
 	// AddOnMatch and RemoveOnMismatch are the windows of ClusterTaintPolicies that name none.
@@ -190,7 +190,7 @@ type ExternalProbe struct {
 	SuccessThreshold int
 }
 
-// Selectors opt out what needs no annotation of its own.
+// Selectors opt out bindings without an annotation.
 type Selectors struct {
 	ExcludeNamespaces []string
 }
@@ -212,7 +212,7 @@ type Controller struct {
 	LeaderElection LeaderElection
 }
 
-// LeaderElection is the Lease that lets one controller of several watch.
+// LeaderElection is the Lease by which one controller of several watches.
 type LeaderElection struct {
 	Enabled       bool
 	Namespace     string
@@ -226,19 +226,19 @@ type Worker struct {
 	StopTimeout time.Duration
 }
 
-// Listen says where /metrics, /healthz and /readyz are served.
+// Listen configures the server of /metrics, /healthz and /readyz.
 type Listen struct {
 	Address string
 	TLS     TLS
 }
 
-// Log says how logs are written, always to standard error.
+// Log configures the log, which goes to standard error.
 type Log struct {
 	Level  string
 	Format string
 }
 
-// Default is the configuration where nothing is configured.
+// Default is the configuration without any source.
 func Default() Config {
 	return Config{
 		Mode:       rules.ModeObserve,

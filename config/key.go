@@ -22,14 +22,14 @@ type key struct {
 	Name string // canonical path, as in the file
 	Want string // what is allowed, to follow "want "
 	Doc  string
-	// Fixed keys have a value that no operator has to choose: config print leaves them out. They can be
-	// set all the same, so that tests can scale time.
+	// Fixed keys have a value that no operator has to choose: config print omits them. They can
+	// still be set, so that tests can scale time.
 	Fixed bool
 	set   func(raw any) bool // false: not allowed, nothing changed
 	get   func() any
 }
 
-// pattern is what a text may look like, and how to say it.
+// pattern is the form of a text, and its description.
 type pattern struct {
 	shape *regexp.Regexp
 	want  string
@@ -47,14 +47,14 @@ var (
 	namePattern    = pattern{regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`), "a Kubernetes name (up to 63 of a-z, 0-9 and -)"}
 )
 
-// fixed has a key keep its value as a constant, see [key].
+// fixed marks a key as [key].Fixed.
 func fixed(k key) key {
 	k.Fixed = true
 	return k
 }
 
-// scalar is the text of a value from a file, the environment or a flag; a list or
-// section is none.
+// scalar is the text of a value from a file, the environment or a flag; lists and sections
+// have none.
 func scalar(raw any) (string, bool) {
 	switch raw.(type) {
 	case nil, map[string]any, []any, []string:
@@ -64,9 +64,9 @@ func scalar(raw any) (string, bool) {
 	}
 }
 
-// parsed builds a key whose value is a scalar that parse understands.
-func parsed[T any](target *T, parse func(string) (T, bool), show func(T) any) (set func(any) bool, get func() any) {
-	set = func(raw any) bool {
+// parsed completes a key whose value is a scalar that parse understands.
+func parsed[T any](k key, target *T, parse func(string) (T, bool), show func(T) any) key {
+	k.set = func(raw any) bool {
 		s, ok := scalar(raw)
 		if !ok {
 			return false
@@ -77,15 +77,14 @@ func parsed[T any](target *T, parse func(string) (T, bool), show func(T) any) (s
 		}
 		return ok
 	}
-	return set, func() any { return show(*target) }
+	k.get = func() any { return show(*target) }
+	return k
 }
 
 func same[T any](v T) any { return v }
 
 func text(name string, target *string, p pattern, doc string) key {
-	k := key{Name: name, Want: p.want, Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (string, bool) { return s, p.shape.MatchString(s) }, same)
-	return k
+	return parsed(key{Name: name, Want: p.want, Doc: doc}, target, func(s string) (string, bool) { return s, p.shape.MatchString(s) }, same)
 }
 
 func choice[T ~string](name string, target *T, allowed []T, doc string) key {
@@ -93,25 +92,17 @@ func choice[T ~string](name string, target *T, allowed []T, doc string) key {
 	for i, a := range allowed {
 		words[i] = string(a)
 	}
-	k := key{Name: name, Want: strings.Join(words, " or "), Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (T, bool) {
-		for _, a := range allowed {
-			if string(a) == s {
-				return a, true
-			}
-		}
-		return "", false
-	}, func(v T) any { return string(v) })
-	return k
+	return parsed(key{Name: name, Want: strings.Join(words, " or "), Doc: doc}, target,
+		func(s string) (T, bool) { return T(s), slices.Contains(words, s) },
+		func(v T) any { return string(v) })
 }
 
 func duration(name string, target *time.Duration, least, most time.Duration, doc string) key {
 	k := key{Name: name, Want: fmt.Sprintf("a duration from %s to %s", short(least), short(most)), Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (time.Duration, bool) {
+	return parsed(k, target, func(s string) (time.Duration, bool) {
 		d, err := time.ParseDuration(s)
 		return d, err == nil && d >= least && d <= most
 	}, func(d time.Duration) any { return short(d) })
-	return k
 }
 
 // short is 15m where time.Duration says 15m0s.
@@ -128,17 +119,15 @@ func short(d time.Duration) string {
 
 func whole(name string, target *int, least, most int, doc string) key {
 	k := key{Name: name, Want: fmt.Sprintf("a whole number from %d to %d", least, most), Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (int, bool) {
+	return parsed(k, target, func(s string) (int, bool) {
 		n, err := strconv.Atoi(s)
 		return n, err == nil && n >= least && n <= most
 	}, same)
-	return k
 }
 
 func decimal(name string, target *float64, least, most float64, doc string) key {
 	k := key{Name: name, Want: fmt.Sprintf("a number from %g to %g", least, most), Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (float64, bool) { return number(s, least, most) }, same)
-	return k
+	return parsed(k, target, func(s string) (float64, bool) { return number(s, least, most) }, same)
 }
 
 func number(s string, least, most float64) (float64, bool) {
@@ -147,23 +136,19 @@ func number(s string, least, most float64) (float64, bool) {
 }
 
 func boolean(name string, target *bool, doc string) key {
-	k := key{Name: name, Want: "true or false", Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" }, same)
-	return k
+	return parsed(key{Name: name, Want: "true or false", Doc: doc}, target,
+		func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" }, same)
 }
 
 const unlimited = "unlimited"
 
 func rate(name string, target *pace.Config, doc string) key {
-	k := key{Name: name, Want: "a number from 0 to 1000, or unlimited", Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (pace.Config, bool) {
+	return parsed(key{Name: name, Want: "a number from 0 to 1000, or unlimited", Doc: doc}, target, func(s string) (pace.Config, bool) {
 		pace := *target
-		if s == unlimited {
-			pace.Unlimited = true
+		if pace.Unlimited = s == unlimited; pace.Unlimited {
 			return pace, true
 		}
 		var ok bool
-		pace.Unlimited = false
 		pace.EvictionRate, ok = number(s, 0, 1000)
 		return pace, ok
 	}, func(p pace.Config) any {
@@ -172,12 +157,10 @@ func rate(name string, target *pace.Config, doc string) key {
 		}
 		return p.EvictionRate
 	})
-	return k
 }
 
 func address(name string, target *string, doc string) key {
-	k := key{Name: name, Want: "host:port, :port, or -", Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (string, bool) {
+	return parsed(key{Name: name, Want: "host:port, :port, or -", Doc: doc}, target, func(s string) (string, bool) {
 		if s == "-" {
 			return s, true
 		}
@@ -188,7 +171,6 @@ func address(name string, target *string, doc string) key {
 		_, err = strconv.ParseUint(port, 10, 16)
 		return s, err == nil
 	}, same)
-	return k
 }
 
 // names is a list of Kubernetes names; one text holds them separated by commas.
@@ -219,12 +201,10 @@ func listOf(name string, target *[]string, want, doc string, fits func(string) b
 
 // selector is a label selector as kubectl's -l takes it.
 func selector(name string, target *string, doc string) key {
-	k := key{Name: name, Want: "nothing, or a label selector such as tier=gold,env!=prod", Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (string, bool) {
+	return parsed(key{Name: name, Want: "nothing, or a label selector such as tier=gold,env!=prod", Doc: doc}, target, func(s string) (string, bool) {
 		_, err := labels.Parse(s)
 		return s, err == nil
 	}, same)
-	return k
 }
 
 func splitList(s string) []string {
@@ -241,16 +221,14 @@ func tolerations(name string, target *[]corev1.Toleration, doc string) key {
 	set := func(raw any) bool {
 		var list []corev1.Toleration
 		if s, ok := scalar(raw); ok {
-			if err := yaml.UnmarshalStrict([]byte(s), &list); err != nil {
+			if yaml.UnmarshalStrict([]byte(s), &list) != nil {
 				return false
 			}
 		} else if !strict(raw, &list) {
 			return false
 		}
-		for _, t := range list {
-			if !validToleration(t) {
-				return false
-			}
+		if slices.ContainsFunc(list, func(t corev1.Toleration) bool { return !validToleration(t) }) {
+			return false
 		}
 		*target = list
 		return true
@@ -262,7 +240,7 @@ func tolerations(name string, target *[]corev1.Toleration, doc string) key {
 	}
 }
 
-// validToleration holds a toleration to Kubernetes' own rules.
+// validToleration applies Kubernetes' own rules.
 func validToleration(t corev1.Toleration) bool {
 	exists := t.Operator == corev1.TolerationOpExists && t.Value == ""
 	equal := (t.Operator == corev1.TolerationOpEqual || t.Operator == "") && t.Key != ""
@@ -271,7 +249,7 @@ func validToleration(t corev1.Toleration) bool {
 	return (exists || equal) && (lasts || plain)
 }
 
-// strict decodes a list as it came out of a file, unknown fields refused.
+// strict decodes a list from a file and refuses unknown fields.
 func strict(raw, into any) bool {
 	encoded, err := json.Marshal(raw)
 	if err != nil {

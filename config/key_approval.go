@@ -8,13 +8,12 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// never is a limit that nothing exceeds.
+// never means no limit.
 const never = "never"
 
-// limit is a number above which something happens, or never.
+// limit is a number, or never.
 func limit[T any](name, want string, target **T, parse func(string) (T, bool), doc string) key {
-	k := key{Name: name, Want: want + ", or " + never, Doc: doc}
-	k.set, k.get = parsed(target, func(s string) (*T, bool) {
+	return parsed(key{Name: name, Want: want + ", or " + never, Doc: doc}, target, func(s string) (*T, bool) {
 		if s == never {
 			return nil, true
 		}
@@ -26,7 +25,6 @@ func limit[T any](name, want string, target **T, parse func(string) (T, bool), d
 		}
 		return *v
 	})
-	return k
 }
 
 // kinds is a list of rules, each "Kind.group=rule".
@@ -40,11 +38,11 @@ func kinds(name string, target *rules.KindRules, doc string) key {
 			return false
 		}
 		*target = nil
+		if len(list) > 0 {
+			*target = rules.KindRules{}
+		}
 		for _, item := range list {
 			kind, rule, _ := rules.ParseKindRule(item)
-			if *target == nil {
-				*target = rules.KindRules{}
-			}
 			(*target)[kind] = rule
 		}
 		return true
@@ -80,6 +78,6 @@ func (c *Config) approvalKeys() []key {
 		duration("approval.expireAfter", &c.Approval.ExpireAfter, 0, 30*24*time.Hour,
 			"How long a question stands open; after that the binding stays where it is until an operator approves it all the same. 0 is for ever."),
 		kinds("kinds", &c.Kinds,
-			"What becomes of the workloads of a kind, over the defaults (docs/operations.md has the table): move, keep where they are, or ask an operator first."),
+			"What happens to the workloads of a kind, over the defaults (docs/operations.md has the table): move, keep where they are, or ask an operator first."),
 	}
 }

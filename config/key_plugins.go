@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pluginText is a plug-in as it stands in the file.
+// pluginText is a plug-in in the file.
 type pluginText struct {
 	Name      string `json:"name"`
 	TaskQueue string `json:"taskQueue,omitempty"`
@@ -16,8 +16,8 @@ type pluginText struct {
 	Timeout   string `json:"timeout,omitempty"`
 }
 
-// plugins is a list of plug-ins; an item that is a bare name is a built-in one. One
-// text holds a list in YAML, or bare names separated by commas.
+// plugins is a list of plug-ins; a bare name is a built-in one. A text is a list in YAML, or
+// bare names separated by commas.
 func plugins(name string, target *[]proof.Plugin, builtInsToo bool, doc string) key {
 	set := func(raw any) bool {
 		list, ok := pluginList(raw)

@@ -9,8 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// keys is every key: where its value lives, what it may be, what it is for. The
-// order is the order of `config print`.
+// keys are all keys, in the order of `config print`.
 func (c *Config) keys() []key {
 	return slices.Concat(
 		c.generalKeys(), c.paceKeys(), c.migrationKeys(), c.approvalKeys(), c.ruleKeys(), c.controllerKeys(), c.processKeys(), c.auditKeys(),
@@ -89,7 +88,7 @@ func (c *Config) migrationKeys() []key {
 		boolean("health.releaseUnproven", &c.Health.ReleaseUnproven,
 			"Let the old copy go after gracefulTimeout although the new one was never proven healthy. Dangerous: it may have been the only one that works."),
 		choice("health.probe", &c.Health.Probe, []Probe{ProbeNone, ProbeProxy, ProbeEndpoint},
-			"How a target is asked whether it is alive right before the old copy of a Ready cluster goes; an answer saves the wait for health.detection."),
+			"How a target is probed right before the old copy of a Ready cluster goes; an answer saves the wait for health.detection."),
 		plugins("evictPlugins", &c.EvictPlugins, true,
 			"What proves a new copy: ResourceHealth, and activities on task queues of your own (docs/plugins.md)."),
 		choice("evictPluginsMode", &c.EvictPluginsMode, []proof.PluginsMode{proof.PluginsAny, proof.PluginsAll},
@@ -128,7 +127,7 @@ func (c *Config) ruleKeys() []key {
 		fixed(duration("rules.removeOnMismatch", &c.Rules.RemoveOnMismatch, 0, 365*24*time.Hour,
 			"How long its conditions for removal must match, where its annotation does not say.")),
 		boolean("externalProbe.enabled", &c.ExternalProbe.Enabled,
-			"External probe: ask the API server of each member itself. One that answers is not failed over because Karmada cannot reach it."),
+			"External probe: probe the API server of each member directly. One that answers is not failed over because Karmada cannot reach it."),
 		fixed(duration("externalProbe.interval", &c.ExternalProbe.Interval, time.Second, time.Minute,
 			"Pause between two probes of a member.")),
 		fixed(duration("externalProbe.timeout", &c.ExternalProbe.Timeout, 100*time.Millisecond, time.Minute,
@@ -158,7 +157,7 @@ func (c *Config) controllerKeys() []key {
 	election := &c.Controller.LeaderElection
 	return []key{
 		fixed(duration("controller.resyncInterval", &c.Controller.ResyncInterval, time.Second, time.Hour,
-			"How often everything is told again. Heals missed events and outages.")),
+			"How often the controller sends every fact again. Repairs missed events and outages.")),
 		fixed(duration("controller.coalesce", &c.Controller.Coalesce, time.Second, time.Minute,
 			"At most one signal about bindings per cluster in this time.")),
 		fixed(boolean("controller.leaderElection.enabled", &election.Enabled,

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Temporal says what of the connection to Temporal changes without a restart, and which
-// build the worker is; all else is Temporal's own configuration.
+// Temporal is what Lifeboat configures of its connection to Temporal; Temporal's own
+// configuration has the rest.
 type Temporal struct {
 	APIKeyFile string
 	Versioning Versioning
 }
 
-// Encryption says how what goes to Temporal is encrypted.
+// Encryption configures the encryption of payloads for Temporal.
 type Encryption struct {
 	KeyFile string // empty: not at all
-	// RefuseClear refuses what is not encrypted.
+	// RefuseClear refuses payloads that are not encrypted.
 	RefuseClear bool
 }
 
-// Codec says how lifeboat codec serves.
+// Codec configures lifeboat codec.
 type Codec struct {
 	Address string
-	Origins []string // of the pages that may ask
+	Origins []string // of the pages that may use it
 }
 
 func (c *Config) securityKeys() []key {
@@ -37,18 +37,18 @@ func (c *Config) securityKeys() []key {
 		fixed(address("codec.address", &c.Codec.Address,
 			"Where lifeboat codec decrypts for the Temporal UI.")),
 		origins("codec.origins", &c.Codec.Origins,
-			"Which pages may ask lifeboat codec: the Temporal UI's, without a path."),
+			"Which pages may use lifeboat codec: the Temporal UI's, without a path."),
 	}
 }
 
-// TLS says with which files a Lifeboat server serves.
+// TLS names the files of a Lifeboat server.
 type TLS struct {
 	CertFile     string
 	KeyFile      string
 	ClientCAFile string
 }
 
-// origins is a list of what a browser says a page is from.
+// origins is a list of values of the Origin header.
 func origins(name string, target *[]string, doc string) key {
 	return listOf(name, target, "a list of origins such as http://127.0.0.1:8233, without a path", doc, func(origin string) bool {
 		u, err := url.Parse(origin)
@@ -56,24 +56,24 @@ func origins(name string, target *[]string, doc string) key {
 	})
 }
 
-// securityContradictions are what leaves something open that was meant to be closed.
+// securityContradictions are settings that would leave an intended protection off.
 func (c *Config) securityContradictions(add func(wrong bool, key string, v any, want string)) {
 	add((c.Listen.TLS.CertFile == "") != (c.Listen.TLS.KeyFile == ""), "listen.tlsKeyFile", c.Listen.TLS.KeyFile,
 		"listen.tlsCertFile and listen.tlsKeyFile need each other")
 	add(c.Listen.TLS.ClientCAFile != "" && c.Listen.TLS.CertFile == "", "listen.tlsClientCaFile", c.Listen.TLS.ClientCAFile,
-		"without listen.tlsCertFile no client is asked for a certificate")
+		"without listen.tlsCertFile no client certificate is requested")
 	add(c.Encryption.RefuseClear && c.Encryption.KeyFile == "", "encryption.refuseClear", c.Encryption.RefuseClear,
 		"without encryption.keyFile nothing is encrypted, and all would be refused")
 	add(c.Codec.Address == "-" || strings.HasPrefix(c.Codec.Address, ":"), "codec.address", c.Codec.Address,
 		"name an address: every client that reaches it reads what is encrypted")
 }
 
-// Audit says where the workers write the audit trail.
+// Audit configures the audit trail of the workers.
 type Audit struct {
 	Sink AuditSink
 	// Path is the file, with [AuditFile].
 	Path string
-	// MaxSizeMB and MaxBackups say when the file is rotated, and how many rotated ones are kept.
+	// MaxSizeMB is the size at which the file is rotated, MaxBackups how many rotated ones are kept.
 	MaxSizeMB  int
 	MaxBackups int
 }
@@ -81,7 +81,7 @@ type Audit struct {
 // AuditSink is where audit records go.
 type AuditSink string
 
-// Nowhere; to the worker's standard output, which carries nothing else; into a file.
+// Nowhere; the worker's standard output, which carries nothing else; a file.
 const (
 	AuditNone   AuditSink = "none"
 	AuditStdout AuditSink = "stdout"
@@ -101,8 +101,8 @@ func (c *Config) auditKeys() []key {
 	}
 }
 
-// Versioning makes a worker one of a Temporal Worker Deployment: it then works only
-// on what its build is current for. Its zero value is a worker without a version.
+// Versioning makes a worker part of a Temporal Worker Deployment: it gets only the work for
+// which its build is the current one. The zero value is a worker without a version.
 type Versioning struct {
 	// Deployment is its name; empty: no versioning.
 	Deployment string
@@ -110,7 +110,7 @@ type Versioning struct {
 	BuildID string
 }
 
-// Temporal's own limits, and a length that is far inside of them.
+// Temporal's own limits, with a shorter length.
 var (
 	deploymentPattern = pattern{
 		regexp.MustCompile(`^([A-Za-z0-9][-_A-Za-z0-9]{0,99})?$`),

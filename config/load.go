@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
+	"os/user"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,22 +18,22 @@ const FileVariable = "LIFEBOAT_CONFIG"
 
 const envPrefix = "LIFEBOAT_"
 
-// commandLine is the source of what flags say.
+// commandLine is the source of flags.
 const commandLine = "the command line"
 
-// Sources says where values come from, strongest first: Set, the environment
-// (LIFEBOAT_…), File, Workers, the defaults.
+// Sources are where values come from, strongest first: Set, the environment (LIFEBOAT_…), File,
+// Workers, the defaults.
 type Sources struct {
 	// File is a YAML file; empty means $LIFEBOAT_CONFIG, and without that none.
 	File string
 	// Set are key=value pairs from the command line.
 	Set []string
-	// Workers is what the workers publish, see [Config.InForce]; nil without.
+	// Workers is what the workers publish, see [Config.InForce]; may be nil.
 	Workers map[string]string
 }
 
-// Load reads and validates. The error is a [Problems] where the configuration is
-// wrong, all of it at once.
+// Load reads and validates. For a wrong configuration the error is a [Problems], with every
+// problem.
 func Load(from Sources) (Config, error) {
 	l := &loader{config: Default(), values: map[string]any{}, origin: map[string]string{}}
 	l.keys = l.config.keys()
@@ -53,7 +55,7 @@ func Load(from Sources) (Config, error) {
 type loader struct {
 	config   Config
 	keys     []key
-	values   map[string]any    // key name -> what the strongest source says
+	values   map[string]any    // key name -> value of the strongest source
 	origin   map[string]string // key name -> that source
 	problems Problems
 }
@@ -62,14 +64,14 @@ func (l *loader) problem(name string, raw any, source, want string) {
 	l.problems = append(l.problems, Problem{Key: name, Value: value(raw), Source: source, Want: want})
 }
 
-// strange is a name that is no key's. Its value is not shown: it may be a secret under a
-// name that was mistyped.
-func (l *loader) strange(name, source, want string) {
+// unknownName reports a name that no key has. It omits the value, which may be a secret under
+// a mistyped name.
+func (l *loader) unknownName(name, source, want string) {
 	l.problems = append(l.problems, Problem{Key: name, Source: source, Want: want})
 }
 
-// say takes a value from a source that is stronger than those before it.
-func (l *loader) say(name string, v any, source string) { l.values[name], l.origin[name] = v, source }
+// take records a value from a source that is stronger than the earlier ones.
+func (l *loader) take(name string, v any, source string) { l.values[name], l.origin[name] = v, source }
 
 func (l *loader) readFile(file string) error {
 	if file == "" {
@@ -90,16 +92,16 @@ func (l *loader) readFile(file string) error {
 	return nil
 }
 
-// readTree takes the values of a file, and finds unknown keys and sections that are none.
+// readTree takes the values of a file, and reports unknown keys and malformed sections.
 func (l *loader) readTree(file, above string, tree map[string]any) {
 	for _, word := range slices.Sorted(maps.Keys(tree)) {
 		name := strings.TrimPrefix(above+"."+word, ".")
 		below, isSection := tree[word].(map[string]any)
 		switch {
 		case l.known(name):
-			l.say(name, tree[word], file)
+			l.take(name, tree[word], file)
 		case !l.section(name):
-			l.strange(name, file, l.unknown(name))
+			l.unknownName(name, file, l.unknown(name))
 		case isSection:
 			l.readTree(file, name, below)
 		case tree[word] != nil:
@@ -116,7 +118,7 @@ func (l *loader) section(name string) bool {
 	return slices.ContainsFunc(l.keys, func(k key) bool { return strings.HasPrefix(k.Name, name+".") })
 }
 
-// unknown says what may have been meant.
+// unknown suggests the key that was probably meant.
 func (l *loader) unknown(name string) string {
 	last := name[strings.LastIndex(name, ".")+1:]
 	for _, k := range l.keys {
@@ -157,15 +159,15 @@ func (l *loader) readEnvironment() {
 		}
 		keyName, ok := bound[name]
 		if !ok {
-			l.strange(name, "the environment", "no key has this variable, see lifeboat config print --defaults")
+			l.unknownName(name, "the environment", "no key has this variable, see lifeboat config print --defaults")
 			continue
 		}
-		l.say(keyName, content, name)
+		l.take(keyName, content, name)
 	}
 }
 
-// serviceLink tells the variables that Kubernetes itself sets for a Service that
-// happens to be called lifeboat….
+// serviceLink reports whether Kubernetes sets this variable, for a Service whose name begins
+// with lifeboat.
 func serviceLink(name string) bool {
 	return strings.Contains(name, "_SERVICE_HOST") || strings.Contains(name, "_SERVICE_PORT") ||
 		strings.Contains(name, "_PORT_") || strings.HasSuffix(name, "_PORT")
@@ -178,20 +180,20 @@ func (l *loader) readFlags(set []string) {
 		case !ok:
 			l.problem(pair, "", commandLine, "want key=value")
 		case !l.known(name):
-			l.strange(name, commandLine, l.unknown(name))
+			l.unknownName(name, commandLine, l.unknown(name))
 		default:
-			l.say(name, content, commandLine)
+			l.take(name, content, commandLine)
 		}
 	}
 }
 
-// derive sets what follows from another key, where it is not said: a burst, and a task queue for
-// each instance. On one that two share each would be asked to act for the other, on another Karmada.
+// derive sets the burst and the task queue where they are not configured. Each instance has its
+// own task queue: on a shared one a worker would get the work for another Karmada.
 func (l *loader) derive() {
-	if _, said := l.origin["kubernetes.burst"]; !said {
+	if _, set := l.origin["kubernetes.burst"]; !set {
 		l.config.Kubernetes.Burst = int(2 * l.config.Kubernetes.QPS)
 	}
-	if _, said := l.origin["taskQueue"]; !said && l.config.Instance != "" {
+	if _, set := l.origin["taskQueue"]; !set && l.config.Instance != "" {
 		l.config.TaskQueue += "-" + l.config.Instance
 	}
 }
@@ -206,4 +208,25 @@ func (l *loader) decode() {
 			l.problem(k.Name, raw, source, "want "+k.Want)
 		}
 	}
+}
+
+// Operator is the user of this command, as "user@host": the default of --who. It is a record,
+// not proof of identity.
+func Operator() string {
+	name := cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"))
+	if name == "" {
+		if u, err := user.Current(); err == nil {
+			name = u.Username
+		}
+	}
+	return cmp.Or(name, "unknown") + "@" + Host()
+}
+
+// Host is the name of this machine or pod.
+func Host() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return host
 }

@@ -12,20 +12,19 @@ type Problem struct {
 	Key    string
 	Value  string // empty where it is not shown
 	Source string // where the value came from: the file, the command line, or the variable's name
-	Want   string // what is allowed, or what to do instead
+	Want   string // the allowed values, or what to do instead
 }
 
-// String is one line that says all four.
+// String is one line with all four.
 func (p Problem) String() string {
-	from := ""
-	if p.Source != "" {
-		from = " (from " + p.Source + ")"
-	}
-	is := ""
+	text := p.Key
 	if p.Value != "" {
-		is = " = " + p.Value
+		text += " = " + p.Value
 	}
-	return p.Key + is + from + ": " + p.Want
+	if p.Source != "" {
+		text += " (from " + p.Source + ")"
+	}
+	return text + ": " + p.Want
 }
 
 // Problems is every problem of one configuration.
@@ -57,7 +56,7 @@ func value(raw any) string {
 	return shown
 }
 
-// contradictions are values that are fine alone and wrong together.
+// contradictions are values that are valid alone and wrong together.
 func (c *Config) contradictions() Problems {
 	var found Problems
 	add := func(wrong bool, key string, v any, want string) {

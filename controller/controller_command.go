@@ -144,7 +144,7 @@ func watcher(
 		Recall:        pacer.Probed,
 		Fresh:         karmada,
 		Follow: func(handlers k8sadapter.Handlers) watch.Karmada {
-			return k8sadapter.NewWatch(k8sadapter.WatchConfig{Client: karmada}, handlers)
+			return k8sadapter.NewWatch(karmada, handlers)
 		},
 		Reports: reports,
 		Outbox: &watch.Outbox{

@@ -1,6 +1,7 @@
 package k8sadapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -14,32 +15,13 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-type bindingSpecWire struct {
-	Resource              json.RawMessage `json:"resource"`
-	Replicas              json.RawMessage `json:"replicas"`
-	ReplicaRequirements   json.RawMessage `json:"replicaRequirements"`
-	Components            json.RawMessage `json:"components"`
-	Clusters              json.RawMessage `json:"clusters"`
-	Placement             json.RawMessage `json:"placement"`
-	Tasks                 json.RawMessage `json:"gracefulEvictionTasks"`
-	RequiredBy            json.RawMessage `json:"requiredBy"`
-	SchedulerName         json.RawMessage `json:"schedulerName"`
-	Failover              json.RawMessage `json:"failover"`
-	PropagateDeps         json.RawMessage `json:"propagateDeps"`
-	RescheduleTriggeredAt json.RawMessage `json:"rescheduleTriggeredAt"`
-	Suspension            json.RawMessage `json:"suspension"`
-	SchedulePriority      json.RawMessage `json:"schedulePriority"`
-	PreservesCopies       json.RawMessage `json:"preserveResourcesOnDeletion"`
-}
-
 // DecodeBinding reads a ResourceBinding or ClusterResourceBinding
-// (work.karmada.io/v1alpha2) from its JSON. It never fails: what cannot be
-// understood is named in Malformed.
+// (work.karmada.io/v1alpha2) from its JSON. It never fails: Malformed names the fields
+// that it cannot read.
 func DecodeBinding(raw []byte) karmada.Binding {
 	var d decoding
 	outline, meta := d.object(raw)
-	var spec bindingSpecWire
-	d.into("spec", outline.Spec, &spec)
+	spec := d.section("spec", outline.Spec)
 	binding := karmada.Binding{
 		Key: karmada.BindingKey{Namespace: meta.Namespace, Name: meta.Name},
 		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Generation: meta.Generation,
@@ -47,15 +29,19 @@ func DecodeBinding(raw []byte) karmada.Binding {
 	}
 	d.template(&binding, spec)
 	d.schedule(&binding, spec)
-	d.failover(&binding, spec.Failover)
-	binding.Status = d.bindingStatus(outline.Status)
+	d.failover(&binding, spec.section("failover"))
+	binding.Status = d.bindingStatus(d.section("status", outline.Status))
 	binding.PlacementPending = placementPending(&binding)
 	binding.Malformed = d.malformed()
 	return binding
 }
 
+// maxResourcePart is how long a name, kind or version of the propagated resource may be, in
+// bytes: the list of all bindings carries it.
+const maxResourcePart = 512
+
 // template reads what the binding propagates.
-func (d *decoding) template(b *karmada.Binding, spec bindingSpecWire) {
+func (d *decoding) template(b *karmada.Binding, spec section) {
 	var resource struct {
 		APIVersion string    `json:"apiVersion"`
 		Kind       string    `json:"kind"`
@@ -63,7 +49,7 @@ func (d *decoding) template(b *karmada.Binding, spec bindingSpecWire) {
 		Name       string    `json:"name"`
 		UID        types.UID `json:"uid"`
 	}
-	d.into("spec.resource", spec.Resource, &resource)
+	spec.read("resource", &resource)
 	if resource.APIVersion == "" || resource.Kind == "" || resource.Name == "" {
 		d.problem("spec.resource", "apiVersion, kind and name are required")
 	}
@@ -74,23 +60,22 @@ func (d *decoding) template(b *karmada.Binding, spec bindingSpecWire) {
 		}
 	}
 	b.Resource = karmada.Resource(resource)
-	d.into("spec.replicas", spec.Replicas, &b.Replicas)
+	spec.read("replicas", &b.Replicas)
 	if b.Replicas < 0 {
 		d.problem("spec.replicas", "%d is negative", b.Replicas)
 	}
-	b.Request = d.request("spec.replicaRequirements", spec.ReplicaRequirements)
-	b.HasRequirements = !absent(spec.ReplicaRequirements)
-	b.Components = d.components(spec.Components)
+	b.Request = spec.request()
+	b.HasRequirements = !absent(spec.fields["replicaRequirements"])
+	b.Components = d.components(spec.items("components"))
 	b.Workload = b.Replicas > 0 || b.HasRequirements || len(b.Components) > 0
-	b.RequiredBy = d.requiredBy(spec.RequiredBy)
-	d.into("spec.propagateDeps", spec.PropagateDeps, &b.PropagateDeps)
-	d.into("spec.preserveResourcesOnDeletion", spec.PreservesCopies, &b.PreservesCopies)
+	b.RequiredBy = d.requiredBy(spec.items("requiredBy"))
+	spec.read("propagateDeps", &b.PropagateDeps)
+	spec.read("preserveResourcesOnDeletion", &b.PreservesCopies)
 }
 
 // requiredBy reads the parents of a dependent, and where they run.
-func (d *decoding) requiredBy(raw json.RawMessage) []karmada.RequiredBy {
-	var parents []karmada.RequiredBy
-	for _, item := range d.items("spec.requiredBy", raw) {
+func (d *decoding) requiredBy(items []json.RawMessage) (parents []karmada.RequiredBy) {
+	for _, item := range items {
 		var wire struct {
 			Namespace string `json:"namespace"`
 			Name      string `json:"name"`
@@ -108,55 +93,36 @@ func (d *decoding) requiredBy(raw json.RawMessage) []karmada.RequiredBy {
 	return parents
 }
 
-// request reads replicaRequirements.resourceRequest; what else a replica requires is
-// for the member's own scheduler.
-func (d *decoding) request(path string, raw json.RawMessage) corev1.ResourceList {
-	var wire struct {
-		Request json.RawMessage `json:"resourceRequest"`
-	}
-	d.into(path, raw, &wire)
-	return d.quantities(path, wire.Request)
+// request reads replicaRequirements.resourceRequest, and nothing else of it: the member's
+// scheduler uses the rest.
+func (s section) request() corev1.ResourceList {
+	requirements := s.section("replicaRequirements")
+	return s.d.quantities(requirements.path, requirements.fields["resourceRequest"])
 }
 
-func (d *decoding) components(raw json.RawMessage) []karmada.Component {
-	var components []karmada.Component
-	for _, item := range d.items("spec.components", raw) {
-		var wire struct {
-			Name         string          `json:"name"`
-			Replicas     int32           `json:"replicas"`
-			Requirements json.RawMessage `json:"replicaRequirements"`
-		}
-		d.into("spec.components", item, &wire)
-		components = append(components, karmada.Component{
-			Name: wire.Name, Replicas: wire.Replicas, Request: d.request("spec.components", wire.Requirements),
-		})
+func (d *decoding) components(items []json.RawMessage) (components []karmada.Component) {
+	for _, item := range items {
+		fields := d.section("spec.components", item)
+		component := karmada.Component{Request: fields.request()}
+		fields.read("name", &component.Name)
+		fields.read("replicas", &component.Replicas)
+		components = append(components, component)
 	}
 	return components
 }
 
 // schedule reads what the scheduler reads and writes.
-func (d *decoding) schedule(b *karmada.Binding, spec bindingSpecWire) {
-	b.RawClusters = d.items("spec.clusters", spec.Clusters)
+func (d *decoding) schedule(b *karmada.Binding, spec section) {
+	b.RawClusters = spec.items("clusters")
 	b.Clusters = d.targets(b.RawClusters)
 	b.PlacedComponents = slices.ContainsFunc(b.RawClusters, sharesComponents)
-	b.RawTasks = d.items("spec.gracefulEvictionTasks", spec.Tasks)
+	b.RawTasks = spec.items("gracefulEvictionTasks")
 	b.Tasks = d.tasks(b.RawTasks)
-	d.placement(b, spec.Placement)
-	d.into("spec.schedulerName", spec.SchedulerName, &b.SchedulerName)
-
-	var triggered *metav1.Time
-	d.into("spec.rescheduleTriggeredAt", spec.RescheduleTriggeredAt, &triggered)
-	b.RescheduleTriggeredAt = timeOf(triggered)
-	var suspension struct {
-		Scheduling bool `json:"scheduling"`
-	}
-	d.into("spec.suspension", spec.Suspension, &suspension)
-	b.SchedulingSuspended = suspension.Scheduling
-	var priority struct {
-		Priority int32 `json:"priority"`
-	}
-	d.into("spec.schedulePriority", spec.SchedulePriority, &priority)
-	b.Priority = priority.Priority
+	d.placement(b, spec.fields["placement"])
+	spec.read("schedulerName", &b.SchedulerName)
+	b.RescheduleTriggeredAt = spec.time("rescheduleTriggeredAt")
+	spec.section("suspension").read("scheduling", &b.SchedulingSuspended)
+	spec.section("schedulePriority").read("priority", &b.Priority)
 }
 
 func (d *decoding) targets(items []json.RawMessage) []karmada.TargetCluster {
@@ -169,7 +135,7 @@ func (d *decoding) targets(items []json.RawMessage) []karmada.TargetCluster {
 		case name == "":
 			d.problem("spec.clusters", "item %d names no cluster", i)
 		case seen[name]:
-			d.problem("spec.clusters", "%s stands there twice", name)
+			d.problem("spec.clusters", "%s is listed twice", name)
 		case targets[i].Replicas < 0:
 			d.problem("spec.clusters", "%s has %d replicas", name, targets[i].Replicas)
 		}
@@ -178,14 +144,10 @@ func (d *decoding) targets(items []json.RawMessage) []karmada.TargetCluster {
 	return targets
 }
 
-// sharesComponents tells whether an item of spec.clusters says which components run there.
+// sharesComponents reports whether an item of spec.clusters lists components.
 func sharesComponents(item json.RawMessage) bool {
-	var wire struct {
-		Components json.RawMessage `json:"components"`
-	}
-	var d decoding
-	d.into("components", item, &wire)
-	return !absent(wire.Components) && string(wire.Components) != "[]"
+	components := new(decoding).section("spec.clusters", item).fields["components"]
+	return !absent(components) && string(components) != "[]"
 }
 
 // taskWire is one of spec.gracefulEvictionTasks.
@@ -220,35 +182,40 @@ func (d *decoding) tasks(items []json.RawMessage) []karmada.Task {
 	return tasks
 }
 
-// placement reads spec.placement strictly: a field that karmada.Placement does
-// not have could change where the binding may go, so its path is kept.
+// placement reads spec.placement strictly: a field that karmada.Placement lacks could change
+// where the binding may go, so its path is kept.
 func (d *decoding) placement(b *karmada.Binding, raw json.RawMessage) {
 	if absent(raw) {
 		return
 	}
+	const path = "spec.placement"
 	var placement karmada.Placement
 	unknown, err := kjson.UnmarshalStrict(raw, &placement)
 	if err != nil {
-		d.problem("spec.placement", "%v", err)
+		d.problem(path, "%v", err)
 		return
 	}
+	// A failover freezes the tolerations of every binding.
+	if size := len(d.section(path, raw).fields["clusterTolerations"]); size > karmada.MaxTolerations {
+		d.problem(path+".clusterTolerations", "%d bytes, more than %d", size, karmada.MaxTolerations)
+		placement.ClusterTolerations = nil
+	}
 	b.Placement = &placement
-	d.tolerations(&placement, raw)
 	for _, field := range unknown {
-		path := field.Error()
+		unknownPath := field.Error()
 		if at := kjson.FieldError(nil); errors.As(field, &at) {
-			path = at.FieldPath()
+			unknownPath = at.FieldPath()
 		}
-		b.UnknownFields = append(b.UnknownFields, "spec.placement."+path)
+		b.UnknownFields = append(b.UnknownFields, path+"."+unknownPath)
 	}
 }
 
-// annotationAppliedPlacement is the placement by which the scheduler last placed.
+// annotationAppliedPlacement is the placement of the scheduler's last decision.
 const annotationAppliedPlacement = "policy.karmada.io/applied-placement"
 
-// placementPending tells whether the scheduler would place anew for the sake of the
-// placement alone. It looks at the one affinity group that it stands at; an annotation
-// that it cannot read counts for nothing.
+// placementPending reports whether the scheduler would schedule again only because the
+// placement changed. As the scheduler does, it compares only the observed affinity group,
+// and ignores an annotation that it cannot read.
 func placementPending(b *karmada.Binding) bool {
 	text, found := b.Annotations[annotationAppliedPlacement]
 	var applied karmada.Placement
@@ -256,55 +223,33 @@ func placementPending(b *karmada.Binding) bool {
 		return false
 	}
 	now := *b.Placement
+	if reflect.DeepEqual(now, applied) {
+		return false
+	}
 	observed := func(p karmada.Placement) []karmada.ClusterAffinityTerm {
 		return slices.DeleteFunc(slices.Clone(p.ClusterAffinities), func(t karmada.ClusterAffinityTerm) bool {
 			return t.AffinityName != b.Status.ObservedAffinity
 		})
-	}
-	if reflect.DeepEqual(now, applied) {
-		return false
 	}
 	here, before := observed(now), observed(applied)
 	now.ClusterAffinities, applied.ClusterAffinities = nil, nil
 	return !reflect.DeepEqual(now, applied) || len(here) == 0 || !reflect.DeepEqual(here, before)
 }
 
-// tolerations bounds what an attempt would freeze of one binding's tolerations.
-func (d *decoding) tolerations(p *karmada.Placement, raw json.RawMessage) {
-	var wire struct {
-		Tolerations json.RawMessage `json:"clusterTolerations"`
-	}
-	d.into("spec.placement", raw, &wire)
-	if len(wire.Tolerations) > karmada.MaxTolerations {
-		d.problem("spec.placement.clusterTolerations", "%d bytes, more than %d", len(wire.Tolerations), karmada.MaxTolerations)
-		p.ClusterTolerations = nil
-	}
-}
-
-// failover reads spec.failover.cluster; the purge mode is only what stands there.
-func (d *decoding) failover(b *karmada.Binding, raw json.RawMessage) {
-	var wire struct {
-		Cluster *struct {
-			PurgeMode         karmada.PurgeMode `json:"purgeMode"`
-			TolerationSeconds *int64            `json:"tolerationSeconds"`
-			StatePreservation *struct {
-				Rules []karmada.StateRule `json:"rules"`
-			} `json:"statePreservation"`
-		} `json:"cluster"`
-	}
-	d.into("spec.failover", raw, &wire)
-	if wire.Cluster == nil {
+// failover reads spec.failover.cluster; PurgeMode is empty where the field is.
+func (d *decoding) failover(b *karmada.Binding, failover section) {
+	if absent(failover.fields["cluster"]) {
 		return
 	}
 	b.HasClusterFailover = true
-	b.PurgeMode = wire.Cluster.PurgeMode
-	b.SoftTolerationSeconds = wire.Cluster.TolerationSeconds
-	if keep := wire.Cluster.StatePreservation; keep != nil {
-		b.StateRules = d.stateRules(keep.Rules)
-	}
+	cluster := failover.section("cluster")
+	cluster.read("purgeMode", &b.PurgeMode)
+	cluster.read("tolerationSeconds", &b.SoftTolerationSeconds)
+	cluster.section("statePreservation").read("rules", &b.StateRules)
+	b.StateRules = d.stateRules(b.StateRules)
 }
 
-// stateRules bounds what an attempt would freeze of one binding.
+// stateRules bounds the rules: a failover freezes those of every binding.
 func (d *decoding) stateRules(rules []karmada.StateRule) []karmada.StateRule {
 	const path = "spec.failover.cluster.statePreservation.rules"
 	if len(rules) > karmada.MaxStateRules {
@@ -318,4 +263,44 @@ func (d *decoding) stateRules(rules []karmada.StateRule) []karmada.StateRule {
 		}
 	}
 	return rules
+}
+
+// conditionScheduled is the scheduler's condition on a binding.
+const conditionScheduled = "Scheduled"
+
+func (d *decoding) bindingStatus(raw section) (status karmada.BindingStatus) {
+	raw.read("schedulerObservedGeneration", &status.ObservedGeneration)
+	raw.read("schedulerObservingAffinityName", &status.ObservedAffinity)
+	status.LastScheduled = raw.time("lastScheduledTime")
+	for _, condition := range d.conditions(raw.fields["conditions"]) {
+		if condition.Type == conditionScheduled {
+			status.Scheduled = &condition
+		}
+	}
+	for _, item := range raw.items("aggregatedStatus") {
+		status.Aggregated = append(status.Aggregated, aggregatedItem(item))
+	}
+	return status
+}
+
+// aggregatedItem reads the status of one copy. A malformed one makes the item malformed, not
+// the binding: statuses differ by kind.
+func aggregatedItem(raw json.RawMessage) karmada.AggregatedItem {
+	var d decoding
+	fields := d.section("", raw)
+	item := karmada.AggregatedItem{Status: fields.fields["status"]}
+	fields.read("clusterName", &item.Cluster)
+	if item.Cluster == "" {
+		d.problem("clusterName", "missing")
+	}
+	fields.read("applied", &item.Applied)
+	fields.read("health", &item.Health)
+	item.Health = cmp.Or(item.Health, karmada.HealthUnknown)
+	status := fields.section("status")
+	status.read("generation", &item.Generation)
+	status.read("observedGeneration", &item.ObservedGeneration)
+	status.read("replicas", &item.Replicas)
+	status.read("readyReplicas", &item.ReadyReplicas)
+	item.Malformed = d.malformed()
+	return item
 }

@@ -13,14 +13,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// BindingCache is every binding of both kinds as last seen by a watch. What its Client wrote
-// counts at once, before the watch tells of it.
+// BindingCache holds every binding of both kinds as last seen by a watch. Writes of its Client
+// count at once, before the watch reports them.
 type BindingCache struct {
 	watch     *Watch
 	informers []cache.SharedIndexInformer
 
 	mu sync.Mutex
-	// written are results of own writes that the watch has not told of yet.
+	// written are results of own writes that the watch has not reported yet.
 	written map[karmada.BindingKey]karmada.Binding
 }
 
@@ -34,33 +34,31 @@ const (
 // NewBindingCache prepares the cache of what client reads and writes; Run fills it.
 func NewBindingCache(client *Client) *BindingCache {
 	c := &BindingCache{watch: &Watch{client: client}, written: map[karmada.BindingKey]karmada.Binding{}}
-	for _, kind := range []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding} {
+	for _, kind := range bindingKinds {
 		informer := c.watch.informer(bindingResource(kind), keeping(slimBinding))
-		// It cannot fail before the informer was started.
-		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexHeld, clusterIndex: indexClusters})
+		// AddIndexers cannot fail before the informer was started.
+		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexBy(heldOf), clusterIndex: indexBy(clustersOf)})
 		c.informers = append(c.informers, informer)
 	}
 	client.onWrite = c.wrote
 	return c
 }
 
-func indexHeld(object any) ([]string, error) {
-	entry, isKept := object.(*kept[karmada.Binding])
-	if !isKept {
-		return nil, fmt.Errorf("a binding cache holds %T", object)
+func indexBy(values func(*karmada.Binding) []string) cache.IndexFunc {
+	return func(object any) ([]string, error) {
+		binding := valueOf[karmada.Binding](object)
+		if binding == nil {
+			return nil, fmt.Errorf("a binding cache holds %T", object)
+		}
+		return values(binding), nil
 	}
-	if entry.value.Held() {
-		return []string{heldIndex}, nil
-	}
-	return nil, nil
 }
 
-func indexClusters(object any) ([]string, error) {
-	entry, isKept := object.(*kept[karmada.Binding])
-	if !isKept {
-		return nil, fmt.Errorf("a binding cache holds %T", object)
+func heldOf(b *karmada.Binding) []string {
+	if b.Held() {
+		return []string{heldIndex}
 	}
-	return clustersOf(&entry.value), nil
+	return nil
 }
 
 // clustersOf are the clusters that a binding targets or has a task for, each once.
@@ -85,18 +83,13 @@ func (c *BindingCache) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Known tells whether every binding has been seen once.
+// Known reports whether every binding has been listed once.
 func (c *BindingCache) Known() bool {
-	for _, informer := range c.informers {
-		if !informer.HasSynced() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.informers, func(i cache.SharedIndexInformer) bool { return !i.HasSynced() })
 }
 
-// Each calls do for every binding, or for those alone that have a task of Lifeboat's. What do
-// is given is shared, and must not be changed.
+// Each calls do for every binding, or only for those with a Lifeboat task. The arguments of do
+// are shared: do not change them.
 func (c *BindingCache) Each(held bool, do func(*karmada.Binding)) {
 	if held {
 		c.each(func(i cache.Indexer) []any { return byIndex(i, heldIndex, heldIndex) }, (*karmada.Binding).Held, do)
@@ -110,17 +103,15 @@ func (c *BindingCache) Binding(key karmada.BindingKey) (karmada.Binding, bool) {
 	c.mu.Lock()
 	written, own := c.written[key]
 	c.mu.Unlock()
-	if seen, known := c.seen(key); known {
-		if own && isBehind(seen, written) {
-			return written, true
-		}
-		return seen, true
+	seen, known := c.seen(key)
+	if known && own && isBehind(seen, written) {
+		return written, true
 	}
-	return karmada.Binding{}, false
+	return seen, known
 }
 
-// On returns the bindings that target a cluster or have a task for it, at most so many after a key
-// in the order of the keys.
+// On returns at most so many bindings that target a cluster or have a task for it, in the
+// order of their keys, after a key.
 func (c *BindingCache) On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool) {
 	var found []*karmada.Binding
 	c.each(func(i cache.Indexer) []any { return byIndex(i, clusterIndex, cluster) },
@@ -143,17 +134,17 @@ func byIndex(i cache.Indexer, index, value string) []any {
 	return objects
 }
 
-// each calls do for what is kept, and for the own writes that match and are newer.
+// each calls do for the cached bindings, and for newer own writes that match.
 func (c *BindingCache) each(of func(cache.Indexer) []any, match func(*karmada.Binding) bool, do func(*karmada.Binding)) {
 	written := c.unseen()
 	for _, informer := range c.informers {
 		for _, object := range of(informer.GetIndexer()) {
-			entry, isKept := object.(*kept[karmada.Binding])
-			if !isKept {
+			binding := valueOf[karmada.Binding](object)
+			if binding == nil {
 				continue
 			}
-			if _, newer := written[entry.value.Key]; !newer {
-				do(&entry.value)
+			if _, newer := written[binding.Key]; !newer {
+				do(binding)
 			}
 		}
 	}
@@ -164,7 +155,7 @@ func (c *BindingCache) each(of func(cache.Indexer) []any, match func(*karmada.Bi
 	}
 }
 
-// wrote takes what a write left.
+// wrote records the result of a write.
 func (c *BindingCache) wrote(b karmada.Binding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,15 +167,16 @@ func (c *BindingCache) wrote(b karmada.Binding) {
 	}
 }
 
-// mostWritten is how many own writes are kept before those of which the watch has told are forgotten.
+// mostWritten is how many own writes are kept before those that the watch has reported are
+// dropped.
 const mostWritten = 1000
 
-// forget drops the own writes of which the watch has told, and those of bindings that are gone.
+// forget drops the own writes that the watch has reported, and those of deleted bindings.
 func (c *BindingCache) forget() {
 	maps.DeleteFunc(c.written, func(_ karmada.BindingKey, b karmada.Binding) bool { return !c.behind(b) })
 }
 
-// unseen are the results of own writes that are newer than what the watch has told.
+// unseen are the results of own writes that the watch has not reported yet.
 func (c *BindingCache) unseen() map[karmada.BindingKey]karmada.Binding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +184,7 @@ func (c *BindingCache) unseen() map[karmada.BindingKey]karmada.Binding {
 	return maps.Clone(c.written)
 }
 
-// behind tells whether the watch has seen the binding, and an older version of it.
+// behind reports whether the watch has seen only an older version of the binding.
 func (c *BindingCache) behind(b karmada.Binding) bool {
 	seen, known := c.seen(b.Key)
 	return known && isBehind(seen, b)
@@ -204,15 +196,11 @@ func isBehind(seen, b karmada.Binding) bool {
 
 // seen is a binding as the watch saw it last.
 func (c *BindingCache) seen(key karmada.BindingKey) (karmada.Binding, bool) {
-	at := 0
-	if key.Kind() == karmada.KindClusterResourceBinding {
-		at = 1
-	}
+	at := slices.Index(bindingKinds, key.Kind())
 	name := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
-	object, exists, err := c.informers[at].GetStore().Get(&kept[karmada.Binding]{ObjectMeta: name})
-	entry, isKept := object.(*kept[karmada.Binding])
-	if err != nil || !exists || !isKept {
-		return karmada.Binding{}, false
+	object, _, err := c.informers[at].GetStore().Get(&kept[karmada.Binding]{ObjectMeta: name})
+	if binding := valueOf[karmada.Binding](object); err == nil && binding != nil {
+		return *binding, true
 	}
-	return entry.value, true
+	return karmada.Binding{}, false
 }

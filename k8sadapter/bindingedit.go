@@ -1,6 +1,8 @@
 package k8sadapter
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,8 +35,8 @@ type bindingSpecPatch struct {
 	RescheduleTriggeredAt *metav1.Time       `json:"rescheduleTriggeredAt,omitempty"`
 }
 
-// bindingEdit collects the changes of one write to a binding. Items of others are
-// moved around as raw JSON and never decoded into something smaller.
+// bindingEdit collects the changes of one write to a binding. Items of other producers stay
+// raw JSON, so that no field of theirs is lost. A step that fails sets err; patch returns it.
 type bindingEdit struct {
 	binding *karmada.Binding
 	cluster string // that the write is about
@@ -42,10 +44,21 @@ type bindingEdit struct {
 	clusters, tasks               []json.RawMessage
 	clustersChanged, tasksChanged bool
 	rescheduleAt                  *metav1.Time
+	err                           error // the first
 }
 
-// newBindingEdit refuses a binding of which the lists to be written are not known
-// item by item: a write would lose what was not read.
+// editBinding is the patch of one change to a binding.
+func editBinding(b *karmada.Binding, cluster string, change func(*bindingEdit)) ([]byte, error) {
+	edit, err := newBindingEdit(b, cluster)
+	if err != nil {
+		return nil, err
+	}
+	change(edit)
+	return edit.patch()
+}
+
+// newBindingEdit refuses a binding whose lists were not read item by item: a write would lose
+// the missing items.
 func newBindingEdit(b *karmada.Binding, cluster string) (*bindingEdit, error) {
 	if b == nil || cluster == "" {
 		return nil, fmt.Errorf("%w: no binding or no cluster given", karmada.ErrInvalid)
@@ -62,16 +75,36 @@ func newBindingEdit(b *karmada.Binding, cluster string) (*bindingEdit, error) {
 	}, nil
 }
 
-// refuseForeign fails when another producer's task for the cluster stands. That of a producer
-// beside which Lifeboat's may stand fails where it says Directly: there is nothing left to hold.
-func (e *bindingEdit) refuseForeign(beside ...string) error {
+// fail records an error, unless an earlier one stands.
+func (e *bindingEdit) fail(err error) { e.err = cmp.Or(e.err, err) }
+
+func (e *bindingEdit) refuse(format string, args ...any) {
+	e.fail(fmt.Errorf("%w: %s", karmada.ErrInvalid, fmt.Sprintf(format, args...)))
+}
+
+// encoded is the JSON of an item of Lifeboat's.
+func (e *bindingEdit) encoded(item any) json.RawMessage {
+	raw, err := encode(item)
+	e.fail(err)
+	return raw
+}
+
+// change replaces fields of one item of a list.
+func (e *bindingEdit) change(item *json.RawMessage, fields map[string]any) {
+	changed, err := withFields(*item, fields)
+	e.fail(err)
+	*item = changed
+}
+
+// refuseForeign refuses the write beside another producer's task for the cluster. A producer
+// in beside is allowed, unless its task says Directly: then no old copy is left to hold.
+func (e *bindingEdit) refuseForeign(beside ...string) {
 	for _, task := range e.binding.Tasks {
 		allowed := slices.Contains(beside, task.Producer) && task.PurgeMode != karmada.PurgeDirectly
 		if task.FromCluster == e.cluster && !task.Ours() && !allowed {
-			return fmt.Errorf("%w: a task of producer %q for %s stands", karmada.ErrInvalid, task.Producer, e.cluster)
+			e.refuse("a task of producer %q for %s stands", task.Producer, e.cluster)
 		}
 	}
-	return nil
 }
 
 // removeTarget takes the cluster out of spec.clusters; removed is nil when it is no target.
@@ -85,33 +118,21 @@ func (e *bindingEdit) removeTarget() (removed *karmada.TargetCluster) {
 	return target
 }
 
-// addTarget puts a cluster into spec.clusters; one that stands there stays as it is.
-func (e *bindingEdit) addTarget(target karmada.TargetCluster) error {
-	if standing, _ := e.binding.Target(target.Name); standing != nil {
-		return nil
+// addTarget puts a cluster into spec.clusters; one that is there already keeps its item.
+func (e *bindingEdit) addTarget(target karmada.TargetCluster) {
+	if standing, _ := e.binding.Target(target.Name); standing == nil {
+		e.clusters = append(e.clusters, e.encoded(target))
+		e.clustersChanged = true
 	}
-	raw, err := encode(target)
-	if err != nil {
-		return err
-	}
-	e.clusters = append(e.clusters, raw)
-	e.clustersChanged = true
-	return nil
 }
 
-// undo takes targets out and gives others fewer replicas; what else their items
-// carry stays.
-func (e *bindingEdit) undo(away []string, shrunk []karmada.TargetCluster) error {
+// undo removes targets and reduces the replicas of others; their other fields stay.
+func (e *bindingEdit) undo(away []string, shrunk []karmada.TargetCluster) {
 	for _, target := range shrunk {
-		_, index := e.binding.Target(target.Name)
-		if index < 0 {
-			continue
+		if _, index := e.binding.Target(target.Name); index >= 0 {
+			e.change(&e.clusters[index], map[string]any{"replicas": target.Replicas})
+			e.clustersChanged = true
 		}
-		changed, err := withFields(e.clusters[index], map[string]any{"replicas": target.Replicas})
-		if err != nil {
-			return err
-		}
-		e.clusters[index], e.clustersChanged = changed, true
 	}
 	for index := len(e.clusters) - 1; index >= 0; index-- {
 		if slices.Contains(away, e.binding.Clusters[index].Name) {
@@ -119,11 +140,10 @@ func (e *bindingEdit) undo(away []string, shrunk []karmada.TargetCluster) error 
 			e.clustersChanged = true
 		}
 	}
-	return nil
 }
 
 // takeBack makes a former cluster a target again and drops Lifeboat's tasks for it.
-func (e *bindingEdit) takeBack(former karmada.TargetCluster) error {
+func (e *bindingEdit) takeBack(former karmada.TargetCluster) {
 	rest := *e.binding
 	rest.Tasks, e.tasks = nil, nil
 	for i, task := range e.binding.Tasks {
@@ -134,42 +154,38 @@ func (e *bindingEdit) takeBack(former karmada.TargetCluster) error {
 		rest.Tasks, e.tasks = append(rest.Tasks, task), append(e.tasks, e.binding.RawTasks[i])
 	}
 	if !e.tasksChanged {
-		return fmt.Errorf("%w: no Lifeboat task for %s stands", karmada.ErrInvalid, former.Name)
+		e.refuse("no Lifeboat task for %s stands", former.Name)
 	}
 	e.binding = &rest
-	return e.addTarget(former)
+	e.addTarget(former)
 }
 
 // hold is what Lifeboat's task for the cluster should say.
 type hold struct {
 	owner, reason string
 	now           time.Time
-	// replicas are written when known: nil leaves those of a standing task.
+	// replicas is nil where unknown: a standing task keeps its own.
 	replicas *int32
-	// purge is the mode of a new task, or of one taken over; the binding's own keeps its own.
+	// purge is the mode of a new task, or of one that the binding takes over. A task that the
+	// binding owns already keeps its mode.
 	purge karmada.PurgeMode
-	// before are the clusters of such a task; empty takes the present targets.
+	// before are the clusters of such a task; empty means the present targets.
 	before []string
-	// state are labels for the new copy; none leaves those of the binding's own task.
+	// state are labels for the new copy. Where empty, the binding's own task keeps its labels.
 	state map[string]string
 }
 
-// putTask makes Lifeboat's one task for the cluster stand: a standing one is refreshed,
-// otherwise a new one is appended.
-func (e *bindingEdit) putTask(h hold) error {
+// putTask makes sure that there is exactly one Lifeboat task for the cluster: it refreshes a
+// standing one, or appends a new one.
+func (e *bindingEdit) putTask(h hold) {
 	ours := e.ours()
 	if len(ours) == 0 {
-		return e.appendTask(h)
+		e.appendTask(h)
+		return
 	}
-	fields := map[string]any{
-		"reason": orDefault(h.reason, karmada.TaskReason), "suppressDeletion": true,
-	}
+	fields := map[string]any{"reason": cmp.Or(h.reason, karmada.TaskReason), "suppressDeletion": true}
 	if h.owner != "" {
-		message, err := e.owner(h.owner)
-		if err != nil {
-			return err
-		}
-		fields["message"] = message
+		fields["message"] = e.owner(h.owner)
 	}
 	if h.replicas != nil {
 		fields["replicas"] = nil
@@ -181,31 +197,21 @@ func (e *bindingEdit) putTask(h hold) error {
 		fields["preservedLabelState"] = h.state
 	}
 	if task := e.binding.Tasks[ours[0]]; !task.Owned() {
-		if err := e.takeOver(task, h, fields); err != nil {
-			return err
-		}
+		e.takeOver(task, h, fields)
 	}
-	if err := e.changeTask(ours, fields); err != nil {
-		return err
+	e.changeTask(ours, fields)
+	if len(h.state) > 0 { // Karmada passes on the state of the last task only
+		task := e.tasks[ours[0]]
+		e.tasks = append(slices.Delete(e.tasks, ours[0], ours[0]+1), task)
 	}
-	if len(h.state) > 0 {
-		e.moveLast(ours[0])
-	}
-	return nil
 }
 
-// moveLast makes a task the last one: Karmada hands on the state of no other.
-func (e *bindingEdit) moveLast(index int) {
-	task := e.tasks[index]
-	e.tasks = append(slices.Delete(e.tasks, index, index+1), task)
-}
-
-// takeOver makes a task that stood for parents, or as a ban, say what a new one of
-// this hold would: its mode was theirs, and so were its clusters and its time.
-func (e *bindingEdit) takeOver(task karmada.Task, h hold, fields map[string]any) error {
+// takeOver gives a task that held for parents, or as a ban, the mode, clusters and time of
+// this hold: those that it had were not the binding's own.
+func (e *bindingEdit) takeOver(task karmada.Task, h hold, fields map[string]any) {
 	purge := h.mode()
 	if purge == karmada.PurgeDirectly && len(task.Others()) > 0 {
-		return fmt.Errorf("%w: parents hold it on %s, and Directly would delete it under them", karmada.ErrInvalid, e.cluster)
+		e.refuse("parents hold it on %s, and Directly would delete it under them", e.cluster)
 	}
 	fields["purgeMode"], fields["clustersBeforeFailover"] = purge, nil
 	if len(h.state) == 0 {
@@ -217,12 +223,9 @@ func (e *bindingEdit) takeOver(task karmada.Task, h hold, fields map[string]any)
 	if at := timestamp(h.now); at != nil {
 		fields["creationTimestamp"] = at
 	}
-	return nil
 }
 
-func (h hold) mode() karmada.PurgeMode {
-	return karmada.PurgeMode(orDefault(string(h.purge), string(karmada.PurgeGracefully)))
-}
+func (h hold) mode() karmada.PurgeMode { return cmp.Or(h.purge, karmada.PurgeGracefully) }
 
 // before are the clusters that a task of this hold names.
 func (e *bindingEdit) before(h hold) []string {
@@ -237,21 +240,16 @@ func (e *bindingEdit) before(h hold) []string {
 }
 
 // changeTask sets fields of the first of Lifeboat's tasks and drops any further one.
-func (e *bindingEdit) changeTask(ours []int, fields map[string]any) error {
-	changed, err := withFields(e.tasks[ours[0]], fields)
-	if err != nil {
-		return err
-	}
-	e.tasks[ours[0]] = changed
+func (e *bindingEdit) changeTask(ours []int, fields map[string]any) {
+	e.change(&e.tasks[ours[0]], fields)
 	e.dropTasks(ours[1:])
 	e.tasksChanged = true
-	return nil
 }
 
-func (e *bindingEdit) appendTask(h hold) error {
+func (e *bindingEdit) appendTask(h hold) {
 	task := taskWire{
 		FromCluster: e.cluster, PurgeMode: h.mode(),
-		Reason: orDefault(h.reason, karmada.TaskReason), Message: cut(h.owner), Producer: karmada.Producer,
+		Reason: cmp.Or(h.reason, karmada.TaskReason), Message: cut(h.owner), Producer: karmada.Producer,
 		SuppressDeletion:  new(true),
 		CreationTimestamp: timestamp(h.now), ClustersBeforeFailover: e.before(h),
 		PreservedLabelState: h.state,
@@ -259,21 +257,9 @@ func (e *bindingEdit) appendTask(h hold) error {
 	if h.replicas != nil && *h.replicas > 0 {
 		task.Replicas = h.replicas
 	}
-	return e.appendRaw(task)
-}
-
-func (e *bindingEdit) appendRaw(task taskWire) error {
-	raw, err := encode(task)
-	if err != nil {
-		return err
-	}
-	e.tasks = append(e.tasks, raw)
+	e.tasks = append(e.tasks, e.encoded(task))
 	e.tasksChanged = true
-	return nil
 }
-
-// dropTask drops Lifeboat's tasks for the cluster; there may be none.
-func (e *bindingEdit) dropTask() { e.dropTasks(e.ours()) }
 
 func (e *bindingEdit) dropTasks(indexes []int) {
 	for _, index := range slices.Backward(indexes) {
@@ -282,9 +268,9 @@ func (e *bindingEdit) dropTasks(indexes []int) {
 	}
 }
 
-// Lifeboat's are the indexes of Lifeboat's tasks for the cluster: one, unless somebody meddled.
-func (e *bindingEdit) ours() []int {
-	var indexes []int
+// ours are the indexes of Lifeboat's tasks for the cluster: one, unless another writer added
+// more.
+func (e *bindingEdit) ours() (indexes []int) {
 	for i, task := range e.binding.Tasks {
 		if task.FromCluster == e.cluster && task.Ours() {
 			indexes = append(indexes, i)
@@ -293,9 +279,41 @@ func (e *bindingEdit) ours() []int {
 	return indexes
 }
 
-// reschedule asks the scheduler to look again from scratch. It compares whole
-// seconds and wants a later one than that of its last answer: one truncated to the
-// second of that answer would be ignored.
+// owner is the message of Lifeboat's task for a binding's own migration; parents that hold it
+// too stay in the message.
+func (e *bindingEdit) owner(own string) string {
+	task, _ := e.binding.TaskFor(e.cluster)
+	if task == nil || !task.Ours() || len(task.Others()) == 0 {
+		return cut(own)
+	}
+	message, fits := karmada.HoldersMessage(append([]string{own}, task.Others()...))
+	if !fits {
+		e.refuse("%s does not fit beside the other holders", own)
+	}
+	return message
+}
+
+// letGo removes the binding's own migration from Lifeboat's task. The task stays while parents
+// of the binding hold it.
+func (e *bindingEdit) letGo() {
+	ours := e.ours()
+	if len(ours) == 0 {
+		return
+	}
+	task := e.binding.Tasks[ours[0]]
+	others := task.Others()
+	switch {
+	case task.ForDependent():
+	case len(others) == 0:
+		e.dropTasks(ours)
+	default:
+		message, _ := karmada.HoldersMessage(others)
+		e.changeTask(ours, map[string]any{"message": message, "reason": karmada.TaskReasonDependent})
+	}
+}
+
+// reschedule triggers a scheduling from scratch. The scheduler compares whole seconds, and
+// ignores a trigger in the second of its last decision.
 func (e *bindingEdit) reschedule(wanted bool, now time.Time) {
 	if !wanted {
 		return
@@ -311,8 +329,11 @@ func (e *bindingEdit) reschedule(wanted bool, now time.Time) {
 }
 
 // patch is the merge patch of all changes. Without any it still carries the
-// resourceVersion, so that the server confirms what was read.
+// resourceVersion, so that the server confirms the version that was read.
 func (e *bindingEdit) patch() ([]byte, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
 	patch := bindingPatch{Metadata: patchMetadata{ResourceVersion: e.binding.ResourceVersion}}
 	spec := bindingSpecPatch{RescheduleTriggeredAt: e.rescheduleAt}
 	if e.clustersChanged {
@@ -341,9 +362,35 @@ func cut(message string) string {
 	return message
 }
 
-func orDefault(value, byDefault string) string {
-	if value == "" {
-		return byDefault
+// encode writes JSON without escaping <, > and &, so that text copied from an object stays as
+// it is.
+func encode(value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode: %w: %w", karmada.ErrInvalid, err)
 	}
-	return value
+	return bytes.TrimRight(buffer.Bytes(), "\n"), nil
+}
+
+// withFields replaces fields of a JSON object and keeps every other as it is.
+// A nil value removes its field.
+func withFields(object json.RawMessage, fields map[string]any) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(object, &all); err != nil {
+		return nil, fmt.Errorf("read %s: %w: %w", object, karmada.ErrInvalid, err)
+	}
+	for name, value := range fields {
+		if value == nil {
+			delete(all, name)
+			continue
+		}
+		raw, err := encode(value)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = raw
+	}
+	return encode(all)
 }

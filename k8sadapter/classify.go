@@ -1,6 +1,7 @@
 package k8sadapter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,14 +14,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// defaultRetryAfter is waited when a server throttles without saying for how long.
+// defaultRetryAfter is the wait when a throttling server names none.
 const defaultRetryAfter = time.Second
 
-// classify turns an error of client-go into a sentinel of package failover, with
-// operation and object. It is the only place that looks at HTTP statuses.
+// classify wraps an error of client-go in one of package karmada's sentinels, with operation
+// and object. Only this file reads HTTP statuses.
 //
-// A continue token that has expired (410) counts as a conflict: the list moved on,
-// so read it again from its first page.
+// An expired continue token (410) counts as a conflict: the list changed, and has to be read
+// again from its first page.
 func classify(r request, err error, retryAfter time.Duration) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -31,10 +32,8 @@ func classify(r request, err error, retryAfter time.Duration) error {
 		retryAfter = time.Duration(details.RetryAfterSeconds) * time.Second
 	}
 	if code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && retryAfter > 0 {
-		if retryAfter == 0 {
-			retryAfter = defaultRetryAfter
-		}
-		return fmt.Errorf("%s %s: %w", r.verb, r.object(), &karmada.ThrottledError{RetryAfter: retryAfter, Err: err})
+		throttled := &karmada.ThrottledError{RetryAfter: cmp.Or(retryAfter, defaultRetryAfter), Err: err}
+		return fmt.Errorf("%s %s: %w", r.verb, r.object(), throttled)
 	}
 	if code == http.StatusForbidden || code == http.StatusUnauthorized {
 		return fmt.Errorf("%s %s: %w: may not %s %s: %w", r.verb, r.object(),
@@ -43,41 +42,38 @@ func classify(r request, err error, retryAfter time.Duration) error {
 	if refusedByAdmission(status.Status()) {
 		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), karmada.ErrRefused, err)
 	}
-	if sentinel := sentinelOf(code); sentinel != nil {
+	if sentinel := sentinels[code]; sentinel != nil {
 		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), sentinel, err)
 	}
 	return fmt.Errorf("%s %s: %w", r.verb, r.object(), err)
 }
 
 // webhookFailure is how the API server reports that it could not call an admission webhook
-// whose failurePolicy is Fail: nobody listens, no answer in time, or an answer that is no
+// whose failurePolicy is Fail: no listener, no answer in time, or an answer that is no
 // review. (k8s.io/apiserver/pkg/admission/plugin/webhook/errors, ToStatusErr and
 // ErrCallingWebhook.)
 const webhookFailure = "Internal error occurred: failed calling webhook "
 
-// refusedByAdmission tells whether a write ended in admission, before storage, so that it
-// certainly does not stand. Any other 500 may come after the object was stored: the call of
-// a conversion webhook fails with another text.
+// refusedByAdmission reports whether a write ended in admission, before storage, so that it was
+// certainly not stored. Any other 500 may follow the store: a failed call of a conversion
+// webhook has another text.
 func refusedByAdmission(status metav1.Status) bool {
 	return status.Code == http.StatusInternalServerError && status.Reason == metav1.StatusReasonInternalError &&
 		strings.HasPrefix(status.Message, webhookFailure)
 }
 
-// sentinelOf is nil for statuses that say nothing we know.
-func sentinelOf(code int) error {
-	switch code {
-	case http.StatusConflict, http.StatusGone:
-		return karmada.ErrConflict
-	case http.StatusNotFound:
-		return karmada.ErrGone
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
-		return karmada.ErrInvalid
-	case http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return karmada.ErrUnreachable
-	default:
-		return nil
-	}
+// sentinels are those of HTTP statuses that mean the same for every request.
+var sentinels = map[int]error{
+	http.StatusConflict:              karmada.ErrConflict,
+	http.StatusGone:                  karmada.ErrConflict,
+	http.StatusNotFound:              karmada.ErrGone,
+	http.StatusBadRequest:            karmada.ErrInvalid,
+	http.StatusUnprocessableEntity:   karmada.ErrInvalid,
+	http.StatusRequestEntityTooLarge: karmada.ErrInvalid,
+	http.StatusInternalServerError:   karmada.ErrUnreachable,
+	http.StatusBadGateway:            karmada.ErrUnreachable,
+	http.StatusServiceUnavailable:    karmada.ErrUnreachable,
+	http.StatusGatewayTimeout:        karmada.ErrUnreachable,
 }
 
 // permission is the resource as RBAC spells it: "resourcebindings.work.karmada.io".
@@ -86,14 +82,11 @@ func (r request) permission() string {
 	if r.subresource != "" {
 		resource += "/" + r.subresource
 	}
-	if r.resource.Group == "" {
-		return resource
-	}
-	return resource + "." + r.resource.Group
+	return strings.TrimSuffix(resource+"."+r.resource.Group, ".")
 }
 
-// retryAfterOf is the Retry-After header, which client-go keeps in the error that
-// it builds from the bare status, and drops when the body holds a better one.
+// retryAfterOf is the Retry-After header: client-go keeps it in the error that it builds from
+// the status code, and drops it when the body holds an error.
 func retryAfterOf(result rest.Result) time.Duration {
 	_, err := result.Raw()
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Details != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -29,18 +30,18 @@ const DefaultTimeout = 15 * time.Second
 // fieldManager is the name under which managedFields lists what Lifeboat wrote.
 const fieldManager = "lifeboat"
 
-// acceptMetadata asks for an object's metadata only, in JSON.
-const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+// Accept headers for the metadata alone, of an object and of a list's items.
+const (
+	acceptMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
 
-// acceptMetadataList asks for the metadata of a list's items only, in JSON.
-const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-
-// Options say how a Client speaks to the API server. Zero values mean the defaults.
+// Options configure a Client. Zero values mean the defaults.
 type Options struct {
 	// QPS and Burst limit all requests of this Client together (watches aside). A QPS of 0 is no limit.
 	QPS   float32
 	Burst int
-	// ReadOnly refuses every request that could change anything, before it is sent.
+	// ReadOnly refuses every request that could change anything before it is sent.
 	ReadOnly bool
 	// UserAgent is what the API server's audit log shows; client-go's default when empty.
 	UserAgent string
@@ -51,16 +52,16 @@ type Options struct {
 	// Event's times), never for a decision; time.Now when nil.
 	Now func() time.Time
 	// Policies makes Rules and watches honour Karmada's ClusterTaintPolicies, with these
-	// windows for those that name none; nil leaves that source off.
+	// windows for those that name none; nil ignores ClusterTaintPolicies.
 	Policies *PolicyWindows
-	// Logger tells what no caller sees: lost Events, watches that break, who leads.
-	// Nothing is logged when nil.
+	// Logger gets the problems that no caller sees: lost Events, broken watches, the leader.
+	// Nil discards them.
 	Logger *slog.Logger
 }
 
 // Client reads from and writes to one Karmada control plane. It implements
-// activities.Reader and activities.Writer and is safe for concurrent use. It
-// caches nothing and retries nothing: who calls it knows better when.
+// activities.Reader and activities.Writer and is safe for concurrent use. It neither caches
+// nor retries: the callers do.
 type Client struct {
 	*requester
 	installation
@@ -70,7 +71,7 @@ type Client struct {
 	log *slog.Logger
 	// policies are the windows of ClusterTaintPolicies, nil where they are not honoured.
 	policies *PolicyWindows
-	// onWrite takes what each write to a binding left; nil: nobody does.
+	// onWrite gets the result of each write to a binding; may be nil.
 	onWrite func(karmada.Binding)
 }
 
@@ -85,7 +86,7 @@ type requester struct {
 
 // NewClient connects to the API server that a kubeconfig names. An empty
 // kubeconfig means what kubectl would use, and inside a pod its service account;
-// an empty context the current one. Nothing is sent yet.
+// an empty context the current one. It sends nothing.
 func NewClient(kubeconfig, kubeContext string, opts Options) (*Client, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -97,32 +98,27 @@ func NewClient(kubeconfig, kubeContext string, opts Options) (*Client, error) {
 	return NewClientFor(cfg, opts)
 }
 
-// NewClientFor connects to the API server of a rest.Config, which is not changed.
+// NewClientFor connects to the API server of a rest.Config, which it copies.
 func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	cfg := rest.CopyConfig(base)
 	cfg.QPS, cfg.RateLimiter = -1, nil
 	if opts.QPS > 0 {
 		cfg.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(opts.QPS, max(opts.Burst, 1))
 	}
-	if opts.UserAgent != "" {
-		cfg.UserAgent = opts.UserAgent
-	}
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return curt{next} })
+	cfg.UserAgent = cmp.Or(opts.UserAgent, cfg.UserAgent)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return boundedMembers{next} })
 	if opts.ReadOnly {
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
 	}
-	cfg.Timeout = 0 // it would cut watches; do gives each request its own
+	cfg.Timeout = 0 // it would end watches; do bounds each request
 	cfg.WarningHandler = rest.NoWarnings{}
 	requests := &requester{config: cfg, timeout: cmp.Or(opts.Timeout, DefaultTimeout)}
 	client := &Client{
 		requester: requests, installation: installation{requests}, works: works{requests}, surroundings: surroundings{requests},
-		now: opts.Now, log: opts.Logger, policies: opts.Policies,
+		now: opts.Now, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), policies: opts.Policies,
 	}
 	if client.now == nil {
 		client.now = time.Now
-	}
-	if client.log == nil {
-		client.log = slog.New(slog.DiscardHandler)
 	}
 	if err := requests.connect(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)
@@ -130,8 +126,8 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	return client, nil
 }
 
-// Credentials read the client certificate and the token that the API server is shown. What
-// an exec plug-in hands out is not among them.
+// Credentials read the client certificate and the token that the client sends, except those
+// of an exec plug-in.
 func (c *requester) Credentials() []func() ([]byte, error) {
 	var all []func() ([]byte, error)
 	for _, kept := range []struct {
@@ -166,8 +162,7 @@ func rawConfig(cfg *rest.Config) *rest.Config {
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	raw := rest.CopyConfig(cfg)
 	raw.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	raw.ContentType = runtime.ContentTypeJSON
-	raw.AcceptContentTypes = runtime.ContentTypeJSON
+	raw.ContentType, raw.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	return raw
 }
 
@@ -185,21 +180,17 @@ type request struct {
 
 // object names the target of a request in errors: "resourcebindings shop/cart".
 func (r request) object() string {
-	resource := r.resource.Resource
+	text := r.resource.Resource
 	if r.subresource != "" {
-		resource += "/" + r.subresource
+		text += "/" + r.subresource
 	}
-	switch {
-	case r.name == "" && r.namespace == "":
-		return resource
-	case r.namespace == "":
-		return resource + " " + r.name
-	default:
-		return resource + " " + r.namespace + "/" + r.name
+	if r.namespace != "" {
+		return text + " " + r.namespace + "/" + r.name
 	}
+	return strings.TrimSpace(text + " " + r.name)
 }
 
-// check refuses names that would end up as another path.
+// check refuses names that would change the path of the request.
 func (r request) check() error {
 	if r.verb != "list" && r.name == "" {
 		return fmt.Errorf("%s %s: %w: no name", r.verb, r.object(), karmada.ErrInvalid)
@@ -212,7 +203,7 @@ func (r request) check() error {
 	return nil
 }
 
-// do sends a request once and returns the answer as it came. Its errors are classified.
+// do sends a request once and returns the raw answer. Its errors are classified.
 func (c *requester) do(ctx context.Context, r request) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -232,7 +223,7 @@ func (c *requester) build(r request) *rest.Request {
 	if r.verb == "patch" {
 		method = http.MethodPatch
 	}
-	// client-go would sleep and retry by itself; the caller has a lease to watch.
+	// client-go would sleep and retry, while the caller's permit expires.
 	built := c.rest.Verb(method).MaxRetries(0)
 	if r.resource.Group == "" {
 		built.AbsPath("/api", r.resource.Version)

@@ -8,9 +8,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -20,6 +25,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 var (
@@ -349,3 +355,316 @@ func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
 	_, err = client.WorkOf(t.Context(), &karmada.Binding{Key: karmada.BindingKey{Name: "x"}}, "m1")
 	assert.ErrorIs(t, err, karmada.ErrInvalid, "without its id a Work cannot be told from others")
 }
+
+// workServer holds one Work, and bumps its generation as an API server does.
+type workServer struct {
+	uid        string
+	deleting   bool
+	suspend    *bool
+	generation int64
+	bodies     []map[string]any
+}
+
+func (s *workServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPatch {
+		raw, _ := io.ReadAll(r.Body)
+		var body map[string]any
+		_ = json.Unmarshal(raw, &body)
+		s.bodies = append(s.bodies, body)
+		next := body["spec"].(map[string]any)["suspendDispatching"].(bool) //nolint:errcheck,forcetypeassert // a panic fails the test
+		if s.suspend == nil || *s.suspend != next {
+			s.generation++
+		}
+		s.suspend = &next
+	}
+	deleted := ""
+	if s.deleting {
+		deleted = `"deletionTimestamp":"2026-03-01T03:00:00Z",`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{%s"namespace":"karmada-es-m1","name":"cart","uid":%q,"resourceVersion":"7%d","generation":%d}}`,
+		deleted, s.uid, s.generation, s.generation)
+}
+
+// Rules: R4.8-17.
+func TestEndWork_BumpsTheGenerationOfTheVeryWorkThatIsBeingDeleted(t *testing.T) {
+	yes, no := true, false
+	old := karmada.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w1"}
+	for name, c := range map[string]struct {
+		server  workServer
+		patches int
+		err     error
+	}{
+		"unset":              {server: workServer{uid: "w1", deleting: true}, patches: 1},
+		"as Karmada sets it": {server: workServer{uid: "w1", deleting: true, suspend: &no}, patches: 1},
+		"true already":       {server: workServer{uid: "w1", deleting: true, suspend: &yes}, patches: 2},
+		"another Work":       {server: workServer{uid: "w2", deleting: true}, patches: 0, err: karmada.ErrConflict},
+		"not being deleted":  {server: workServer{uid: "w1"}, patches: 0, err: karmada.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := c.server
+			err := connect(t, &server, Options{}).EndWork(t.Context(), old)
+			require.ErrorIs(t, err, c.err)
+			require.Len(t, server.bodies, c.patches)
+			require.Equal(t, c.patches > 0, server.generation == 1, "one bump")
+			for _, body := range server.bodies {
+				require.Equal(t, []any{"w1", "70"}, []any{body["metadata"].(map[string]any)["uid"], body["metadata"].(map[string]any)["resourceVersion"]}) //nolint:errcheck,forcetypeassert // a panic fails the test
+				require.Len(t, body["spec"], 1)
+			}
+		})
+	}
+}
+
+// answered is what a real Karmada once answered.
+func answered(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", "answers", name+".json"))
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// An admission webhook is called before the object is stored: when it cannot be called the
+// write certainly does not stand. Any other internal error may follow the store.
+//
+// Rules: R4.7-42.
+func TestClassify_WebhookThatCannotBeCalled_IsRefused(t *testing.T) {
+	status := func(reason, message string, code int) string {
+		return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
+	}
+	for name, c := range map[string]struct {
+		body string
+		want error
+	}{
+		"nobody listens": {body: answered(t, "webhook_down"), want: karmada.ErrRefused},
+		"no answer":      {body: answered(t, "webhook_hangs"), want: karmada.ErrRefused},
+		"a conversion webhook, after the store": {
+			body: status("InternalError", `Internal error occurred: conversion webhook for work.karmada.io/v1alpha1, Kind=ResourceBinding failed: Post "https://x"`, 500),
+			want: karmada.ErrUnreachable,
+		},
+		"the text in the middle of another error": {
+			body: status("InternalError", `etcdserver: request timed out; failed calling webhook "x"`, 500), want: karmada.ErrUnreachable,
+		},
+		"the text under another reason": {
+			body: status("Timeout", `Internal error occurred: failed calling webhook "x"`, 500), want: karmada.ErrUnreachable,
+		},
+		"the text of a proxy": {
+			body: status("InternalError", `Internal error occurred: failed calling webhook "x"`, 502), want: karmada.ErrUnreachable,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				var answered struct{ Code int }
+				assert.NoError(t, json.Unmarshal([]byte(c.body), &answered))
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(answered.Code)
+				_, _ = io.WriteString(w, c.body)
+			}), Options{})
+			_, err := client.Evict(t.Context(), activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at})
+			require.ErrorIs(t, err, c.want)
+			require.Equal(t, errors.Is(c.want, karmada.ErrUnreachable), errors.Is(err, karmada.ErrUnreachable))
+			require.ErrorContains(t, err, "failed")
+		})
+	}
+}
+
+// The bindings and Works are those of a real Karmada: the labels of a workload stand in its
+// Work alone.
+//
+// Rules: R4.12-5.
+func TestWorkloadLabels_OfRealWorks_AreThoseOfTheManifest(t *testing.T) {
+	const works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-member1/works"
+	server := &apiServer{objects: map[string]string{
+		works: answered(t, "works_member1"),
+		"/apis/work.karmada.io/v1alpha2/resourcebindings": answered(t, "resourcebindings"),
+	}}
+	client := connect(t, server, Options{})
+	page, err := client.Bindings(t.Context(), activities.Page{})
+	require.NoError(t, err)
+	require.Len(t, page.Bindings, 4)
+	bindings := make([]*karmada.Binding, 0, len(page.Bindings)+2)
+	for i := range page.Bindings {
+		require.NotContains(t, page.Bindings[i].Labels, "app", "Karmada copies no label of the workload to the binding")
+		bindings = append(bindings, &page.Bindings[i])
+	}
+	away := karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "away"}, Labels: map[string]string{labelPermanentID: "no-such-id"}}
+	bindings = append(bindings, &away, &karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "without-id"}})
+
+	found, err := client.WorkloadLabels(t.Context(), bindings, "member1")
+	require.NoError(t, err)
+	app := map[string]string{}
+	for key, labels := range found {
+		require.NotNil(t, labels)
+		app[key.Name] = labels["app"]
+	}
+	require.Equal(t, map[string]string{"div-deployment": "div", "one-deployment": "one", "only1-deployment": "only1", "onecfg-configmap": ""}, app,
+		"what has no Work there, or no id, is left out")
+	drain := karmada.Drain{Selector: "app=one"}
+	for _, b := range bindings {
+		require.False(t, drain.Selects(b))
+		b.WorkloadLabels = found[b.Key]
+		require.Equal(t, b.Key.Name == "one-deployment", drain.Selects(b), b.Key.Name)
+	}
+}
+
+// Rules: R4.12-5.
+func TestWorkloadLabels_AsksForFewWorksAtOnce(t *testing.T) {
+	const works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
+	work := func(id, more, label string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"w","uid":"u","labels":{%q:%q}%s},"spec":{"workload":{"manifests":[{"metadata":{"labels":{"app":%s}}}]}}}`,
+			labelPermanentID, id, more, label)
+	}
+	server := &apiServer{objects: map[string]string{works: `{"metadata":{},"items":[` + strings.Join([]string{
+		work("id0", `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"old"`), work("id0", "", `"new"`), work("id0", `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"older"`),
+		work("id1", "", `{}`), work("never-asked", "", `"x"`),
+	}, ",") + `]}`}}
+	client := connect(t, server, Options{})
+	var bindings []*karmada.Binding
+	for n := range idsPerList + 1 {
+		key := karmada.BindingKey{Namespace: "n", Name: strconv.Itoa(n)}
+		bindings = append(bindings, &karmada.Binding{Key: key, Labels: map[string]string{labelPermanentID: "id" + strconv.Itoa(n)}})
+	}
+	found, err := client.WorkloadLabels(t.Context(), bindings, "m1")
+	require.NoError(t, err)
+	require.Equal(t, map[karmada.BindingKey]map[string]string{bindings[0].Key: {"app": "new"}}, found,
+		"the Work that stays counts, and what cannot be understood has no known labels")
+	require.Len(t, server.requests, 2)
+	for _, r := range server.requests {
+		require.Less(t, len(r), 4096)
+	}
+
+	server.objects = nil
+	_, err = client.WorkloadLabels(t.Context(), bindings[:1], "m1")
+	require.Error(t, err)
+}
+
+// doorman notes with which token each request came.
+type doorman struct{ tokens []string }
+
+func (d *doorman) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.tokens = append(d.tokens, r.Header.Get("Authorization"))
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(`{"metadata":{"name":"member1","resourceVersion":"1"}}`)),
+	}, nil
+}
+
+// A token lasts for a while only, and whoever renews it writes it into the file that the
+// kubeconfig names. client-go reads it again; here within a minute of virtual time.
+func TestATokenFileIsReadAgainWithoutARestart(t *testing.T) {
+	folder := t.TempDir()
+	token, kubeconfig := filepath.Join(folder, "token"), filepath.Join(folder, "kubeconfig")
+	require.NoError(t, os.WriteFile(token, []byte("first\n"), 0o600))
+	require.NoError(t, os.WriteFile(kubeconfig, []byte(`
+apiVersion: v1
+kind: Config
+current-context: karmada
+contexts: [{name: karmada, context: {cluster: karmada, user: worker}}]
+clusters: [{name: karmada, cluster: {server: "https://karmada.example"}}]
+users: [{name: worker, user: {tokenFile: token}}]
+`), 0o600))
+	synctest.Test(t, func(t *testing.T) {
+		cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		require.NoError(t, err)
+		door := &doorman{}
+		cfg.WrapTransport = func(http.RoundTripper) http.RoundTripper { return door }
+		client, err := NewClientFor(cfg, Options{})
+		require.NoError(t, err)
+		ask := func() {
+			_, err := client.Cluster(t.Context(), "member1")
+			require.NoError(t, err)
+		}
+		ask()
+		require.NoError(t, os.WriteFile(token, []byte("second\n"), 0o600))
+		<-time.After(time.Minute)
+		ask()
+		require.Equal(t, []string{"Bearer first", "Bearer second"}, door.tokens)
+	})
+}
+
+// A member that is asked how it is may answer without an end. It is Karmada's proxy that
+// carries the answer, and the worker's memory that it would be read into.
+func TestOfAMembersAnswerNoMoreIsReadThanItsWord(t *testing.T) {
+	const much, piece = 256 << 20, 1 << 20
+	var told atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for told.Load() < much {
+			n, err := w.Write(make([]byte, piece))
+			told.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	client, err := NewClientFor(&rest.Config{Host: server.URL}, Options{})
+	require.NoError(t, err)
+	require.NoError(t, ProxyProber{Client: client}.Probe(t.Context(), "m2"))
+	server.Close() // waits for the answer to end
+	require.Less(t, told.Load(), int64(much))
+}
+
+// Rules: R4.7-29.
+func TestAProbeBelievesNothingButAFreshOK(t *testing.T) {
+	code := http.StatusOK
+	var asked []string
+	member := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		if r.URL.Path == "/readyz" && code == http.StatusNotFound {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		if code != http.StatusNotFound {
+			w.WriteHeader(code)
+		}
+	}))
+	defer member.Close()
+	const path = "/apis/cluster.karmada.io/v1alpha1/clusters/m2"
+	server := &apiServer{objects: map[string]string{path: fmt.Sprintf(`{"metadata":{"name":"m2"},"spec":{"apiEndpoint":%q}}`, member.URL)}}
+	client := connect(t, server, Options{})
+	endpoint := func() error { return EndpointProber{Client: client}.Probe(t.Context(), "m2") }
+
+	require.NoError(t, endpoint())
+	code = http.StatusNotFound
+	asked = nil
+	require.NoError(t, endpoint(), "an old member has healthz only")
+	require.Equal(t, []string{"/readyz", "/healthz"}, asked)
+	for _, bad := range []int{http.StatusNoContent, http.StatusUnauthorized, http.StatusInternalServerError} {
+		code = bad
+		require.Error(t, endpoint(), bad)
+	}
+	code = http.StatusOK
+	require.Error(t, EndpointProber{Client: client}.Probe(t.Context(), "m3"), "no such cluster")
+	member.Close()
+	require.Error(t, endpoint(), "what was open before its death proves nothing")
+
+	proxy := ProxyProber{Client: client}
+	require.Error(t, proxy.Probe(t.Context(), "m2"), "no proxy, no answer")
+	server.objects[path+"/proxy/healthz"] = "ok"
+	require.NoError(t, proxy.Probe(t.Context(), "m2"))
+	server.objects[path+"/proxy/readyz"] = "ok"
+	server.requests = nil
+	require.NoError(t, proxy.Probe(t.Context(), "m2"))
+	require.Equal(t, []string{"GET " + path + "/proxy/readyz"}, server.requests)
+	require.Error(t, proxy.Probe(t.Context(), "../m2"))
+}
+
+// Whoever answers at a member's address sends us nowhere: not to what only we can reach.
+//
+// Rules: R4.7-29.
+func TestAProbeIsNotSentElsewhere(t *testing.T) {
+	var asked atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer inside.Close()
+	member := httptest.NewServer(http.RedirectHandler(inside.URL, http.StatusTemporaryRedirect))
+	defer member.Close()
+	server := &apiServer{objects: map[string]string{
+		"/apis/cluster.karmada.io/v1alpha1/clusters/m2": fmt.Sprintf(`{"metadata":{"name":"m2"},"spec":{"apiEndpoint":%q}}`, member.URL),
+	}}
+	require.ErrorContains(t, EndpointProber{Client: connect(t, server, Options{})}.Probe(t.Context(), "m2"), "307")
+	require.Zero(t, asked.Load())
+}
+
+var (
+	_ activities.Prober = ProxyProber{}
+	_ activities.Prober = EndpointProber{}
+)

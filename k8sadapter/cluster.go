@@ -2,52 +2,40 @@ package k8sadapter
 
 import (
 	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-type clusterSpecWire struct {
-	Provider json.RawMessage `json:"provider"`
-	Region   json.RawMessage `json:"region"`
-	Zone     json.RawMessage `json:"zone"`
-	Zones    json.RawMessage `json:"zones"`
-	Taints   json.RawMessage `json:"taints"`
-	Endpoint json.RawMessage `json:"apiEndpoint"`
-	ProxyURL json.RawMessage `json:"proxyURL"`
-	Models   json.RawMessage `json:"resourceModels"`
-}
-
-type clusterStatusWire struct {
-	Conditions      json.RawMessage `json:"conditions"`
-	APIEnablements  json.RawMessage `json:"apiEnablements"`
-	ResourceSummary json.RawMessage `json:"resourceSummary"`
-}
-
 // DecodeCluster reads a Cluster (cluster.karmada.io/v1alpha1) from its JSON. It
-// never fails: what cannot be understood is named in Malformed.
+// never fails: Malformed names the fields that it cannot read.
 func DecodeCluster(raw []byte) karmada.Cluster {
 	var d decoding
 	outline, meta := d.object(raw)
-	var spec clusterSpecWire
-	d.into("spec", outline.Spec, &spec)
-	var status clusterStatusWire
-	d.into("status", outline.Status, &status)
-
+	spec, status := d.section("spec", outline.Spec), d.section("status", outline.Status)
 	cluster := karmada.Cluster{
 		Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		Labels: meta.Labels, Annotations: meta.Annotations, Deleting: meta.DeletionTimestamp != nil,
-		Conditions:     d.conditions(status.Conditions),
-		APIEnablements: apiEnablements(status.APIEnablements),
-		Capacity:       capacity(status.ResourceSummary, spec.Models),
+		Conditions:     d.conditions(status.fields["conditions"]),
+		APIEnablements: apiEnablements(status.fields["apiEnablements"]),
+		Capacity:       capacity(status.fields["resourceSummary"], spec.fields["resourceModels"]),
 	}
-	d.into("spec.provider", spec.Provider, &cluster.Provider)
-	d.into("spec.region", spec.Region, &cluster.Region)
-	cluster.Zones = d.zones(spec)
-	d.into("spec.apiEndpoint", spec.Endpoint, &cluster.Endpoint)
-	d.into("spec.proxyURL", spec.ProxyURL, &cluster.ProxyURL)
-	cluster.Taints, cluster.RawTaints = d.taints(spec.Taints)
+	spec.read("provider", &cluster.Provider)
+	spec.read("region", &cluster.Region)
+	cluster.Zones = spec.zones()
+	spec.read("apiEndpoint", &cluster.Endpoint)
+	spec.read("proxyURL", &cluster.ProxyURL)
+	cluster.RawTaints = spec.items("taints")
+	for _, item := range cluster.RawTaints {
+		var taint corev1.Taint
+		d.into("spec.taints", item, &taint)
+		cluster.Taints = append(cluster.Taints, taint)
+	}
 	readSoftTaints(&cluster)
 	d.annotation(meta.Annotations, karmada.AnnotationAddedTaints, &cluster.Added)
 	d.annotation(meta.Annotations, karmada.AnnotationStoppedBy, &cluster.Stopped)
@@ -57,25 +45,15 @@ func DecodeCluster(raw []byte) karmada.Cluster {
 	return cluster
 }
 
-func (d *decoding) zones(spec clusterSpecWire) []string {
-	var zones []string
-	d.into("spec.zones", spec.Zones, &zones)
+// zones are spec.zones, or the deprecated spec.zone where there are none.
+func (s section) zones() (zones []string) {
 	var zone string
-	d.into("spec.zone", spec.Zone, &zone)
+	s.read("zones", &zones)
+	s.read("zone", &zone)
 	if len(zones) == 0 && zone != "" {
 		return []string{zone}
 	}
 	return zones
-}
-
-func (d *decoding) taints(raw json.RawMessage) (taints []corev1.Taint, items []json.RawMessage) {
-	items = d.items("spec.taints", raw)
-	for _, item := range items {
-		var taint corev1.Taint
-		d.into("spec.taints", item, &taint)
-		taints = append(taints, taint)
-	}
-	return taints, items
 }
 
 // softTaintWire is one item of AnnotationSoftTaints.
@@ -86,9 +64,9 @@ type softTaintWire struct {
 	TimeAdded *metav1.Time       `json:"timeAdded,omitempty"`
 }
 
-// readSoftTaints adds the soft taints to the cluster's others. The annotation is
-// written by hand, and what is wrong with it is kept apart: it must not cost the
-// cluster its hard taints and its rules. Items are read each for itself.
+// readSoftTaints adds the soft taints to the cluster's other taints. People write the
+// annotation by hand: its problems go to SoftMalformed, so that the hard taints and the rules
+// of the cluster still count. Each item is read alone.
 func readSoftTaints(c *karmada.Cluster) {
 	value, found := c.Annotations[karmada.AnnotationSoftTaints]
 	if !found {
@@ -117,7 +95,7 @@ func (d *decoding) softTaint(path string, item json.RawMessage) (corev1.Taint, b
 		d.problem(path, "key %q with effect %q is no soft taint", soft.Key, soft.Effect)
 		return corev1.Taint{}, false
 	case soft.TimeAdded.IsZero():
-		// It stands and keeps newcomers away, but there is no clock to move anybody by.
+		// Such a taint keeps new bindings away, but without a time no toleration ever runs out.
 		d.problem(path, "key %q has no timeAdded: it never moves anything", soft.Key)
 	}
 	return corev1.Taint{
@@ -134,9 +112,9 @@ func (d *decoding) annotation(annotations map[string]string, name string, target
 
 func annotationPath(name string) string { return "metadata.annotations[" + name + "]" }
 
-// apiEnablements are the served kinds; nil, not known, when absent or not readable,
-// for an unreadable list must not look like a cluster that serves nothing.
-func apiEnablements(raw json.RawMessage) []string {
+// apiEnablements are the served kinds; nil (unknown) when the list is absent or malformed, so
+// that such a cluster does not look like one that serves nothing.
+func apiEnablements(raw json.RawMessage) (kinds []string) {
 	var wire []struct {
 		GroupVersion string `json:"groupVersion"`
 		Resources    []struct {
@@ -147,11 +125,105 @@ func apiEnablements(raw json.RawMessage) []string {
 	if d.into("status.apiEnablements", raw, &wire); len(d.problems) > 0 {
 		return nil
 	}
-	var kinds []string
 	for _, group := range wire {
 		for _, served := range group.Resources {
 			kinds = append(kinds, group.GroupVersion+"/"+served.Kind)
 		}
 	}
 	return kinds
+}
+
+// capacity reads status.resourceSummary; nil (unknown) when it is absent or malformed. It is a
+// hint: a malformed one does not make the cluster malformed.
+func capacity(summary, models json.RawMessage) *karmada.Capacity {
+	if absent(summary) {
+		return nil
+	}
+	var d decoding
+	const path = "status.resourceSummary"
+	fields := d.section(path, summary)
+	known := karmada.Capacity{
+		Allocatable: d.quantities(path, fields.fields["allocatable"]),
+		Allocated:   d.quantities(path, fields.fields["allocated"]),
+		Allocating:  d.quantities(path, fields.fields["allocating"]),
+	}
+	if len(d.problems) > 0 {
+		return nil
+	}
+	known.Models, known.ModelsUnknown = nodeModels(models, fields.fields["allocatableModelings"])
+	return &known
+}
+
+// nodeModels joins the grades of spec.resourceModels with the nodes counted of each, as
+// Karmada does: by grade, the last definition of a grade, the sum of its counts. None
+// where there is no grade or no count, or a negative one.
+func nodeModels(models, counts json.RawMessage) (joined []karmada.NodeModel, unknown bool) {
+	var grades []struct {
+		Grade  uint `json:"grade"`
+		Ranges []struct {
+			Name corev1.ResourceName `json:"name"`
+			Min  json.RawMessage     `json:"min"`
+		} `json:"ranges"`
+	}
+	var counted []struct {
+		Grade uint  `json:"grade"`
+		Count int64 `json:"count"`
+	}
+	var d decoding
+	d.into("status.resourceSummary.allocatableModelings", counts, &counted)
+	d.into("spec.resourceModels", models, &grades)
+	byGrade := map[uint]karmada.NodeModel{}
+	for _, grade := range grades {
+		model := karmada.NodeModel{Min: corev1.ResourceList{}}
+		for _, r := range grade.Ranges {
+			model.Min[r.Name] = d.quantity("spec.resourceModels", r.Min)
+		}
+		byGrade[grade.Grade] = model
+	}
+	negative := false
+	for _, c := range counted {
+		model, defined := byGrade[c.Grade]
+		negative = negative || c.Count < 0
+		if model.Count += c.Count; defined {
+			byGrade[c.Grade] = model
+		}
+	}
+	if len(d.problems) > 0 {
+		return nil, true
+	}
+	if len(counted) == 0 || negative {
+		return nil, false
+	}
+	for _, grade := range slices.Sorted(maps.Keys(byGrade)) {
+		joined = append(joined, byGrade[grade])
+	}
+	return joined, false
+}
+
+// quantities reads an amount of each resource.
+func (d *decoding) quantities(path string, raw json.RawMessage) corev1.ResourceList {
+	var texts map[corev1.ResourceName]json.RawMessage
+	if d.into(path, raw, &texts); texts == nil {
+		return nil
+	}
+	list := make(corev1.ResourceList, len(texts))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		list[name] = d.quantity(path, texts[name])
+	}
+	return list
+}
+
+// excessive matches a number with an exponent of three digits, or with more digits than a real
+// amount has. The member's agent may report such a number, and a comparison with it would use
+// unbounded time and memory.
+var excessive = regexp.MustCompile(`[eE][-+]?0*[1-9][0-9]{2}|^.{66}`)
+
+// quantity reads one amount. It checks the text before it parses a number.
+func (d *decoding) quantity(path string, raw json.RawMessage) (amount resource.Quantity) {
+	if excessive.Match(raw) {
+		d.problem(path, "%.40s is not a valid amount", raw)
+		return resource.Quantity{}
+	}
+	d.into(path, raw, &amount)
+	return amount
 }

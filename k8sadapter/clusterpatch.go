@@ -1,6 +1,7 @@
 package k8sadapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,43 +22,45 @@ type clusterSpecPatch struct {
 	Taints []json.RawMessage `json:"taints"`
 }
 
-// taintItem is the part of a listed taint that tells it from others.
+// taintItem is the part of a listed taint that identifies it.
 type taintItem struct {
 	Key    string             `json:"key"`
 	Effect corev1.TaintEffect `json:"effect"`
 }
 
-// rawList is a list of JSON items of which only Lifeboat's are ever looked into.
+// rawList is a list of raw JSON items, of which only Lifeboat's are decoded.
 type rawList struct {
-	items   []json.RawMessage
-	effect  corev1.TaintEffect // of items that do not say: the soft list's
-	err     error              // why the list cannot be read, and so must not be written
-	changed bool
+	annotation string // that holds the list; "" is spec.taints
+	items      []json.RawMessage
+	effect     corev1.TaintEffect // of items without one, in the list of soft taints
+	err        error              // why the list cannot be read, and so must not be written
+	changed    bool
 }
 
-func (l *rawList) append(item any) error {
-	raw, err := encode(item)
-	if err != nil {
-		return err
+// readList reads an annotation that holds a JSON list.
+func readList(c karmada.Cluster, annotation string) rawList {
+	list := rawList{annotation: annotation}
+	if value, found := c.Annotations[annotation]; found {
+		if err := json.Unmarshal([]byte(value), &list.items); err != nil {
+			list.err = fmt.Errorf("%w: annotation %s: %w", karmada.ErrInvalid, annotation, err)
+		}
 	}
-	l.items = append(l.items, raw)
-	l.changed = true
-	return nil
+	return list
 }
 
-// drop removes the items that a taint names.
+// drop removes the items of a taint.
 func (l *rawList) drop(taint taintItem) {
 	before := len(l.items)
 	l.items = slices.DeleteFunc(l.items, func(raw json.RawMessage) bool { return l.read(raw) == taint })
 	l.changed = l.changed || len(l.items) != before
 }
 
-// find is the index of the item that a taint names, or -1.
+// find is the index of the item of a taint, or -1.
 func (l *rawList) find(taint taintItem) int {
 	return slices.IndexFunc(l.items, func(raw json.RawMessage) bool { return l.read(raw) == taint })
 }
 
-// read is empty for an item that is no taint: nothing names it, so it stays.
+// read is empty for an item that is no taint, so that no write ever removes it.
 func (l *rawList) read(raw json.RawMessage) taintItem {
 	item := taintItem{Effect: l.effect}
 	if err := json.Unmarshal(raw, &item); err != nil {
@@ -66,13 +69,15 @@ func (l *rawList) read(raw json.RawMessage) taintItem {
 	return item
 }
 
-// clusterEdit collects the changes of one write to a Cluster.
+// clusterEdit collects the changes of one write to a Cluster. A step that fails sets err;
+// patch returns it.
 type clusterEdit struct {
 	cluster     karmada.Cluster
 	hard, soft  rawList
 	added       rawList // AnnotationAddedTaints
 	ordered     rawList // AnnotationOrderedTaints
 	annotations map[string]*string
+	err         error // the first
 }
 
 func newClusterEdit(c karmada.Cluster) (*clusterEdit, error) {
@@ -84,76 +89,61 @@ func newClusterEdit(c karmada.Cluster) (*clusterEdit, error) {
 		return nil, fmt.Errorf("%w: the cluster's own JSON taints are missing", karmada.ErrInvalid)
 	}
 	edit := &clusterEdit{
-		cluster: c, hard: rawList{items: slices.Clone(c.RawTaints)}, annotations: map[string]*string{},
-	}
-	var err error
-	if edit.added.items, err = annotationItems(c, karmada.AnnotationAddedTaints); err != nil {
-		return nil, err
-	}
-	if edit.ordered.items, err = annotationItems(c, karmada.AnnotationOrderedTaints); err != nil {
-		return nil, err
+		cluster: c, hard: rawList{items: slices.Clone(c.RawTaints)}, soft: readList(c, karmada.AnnotationSoftTaints),
+		added: readList(c, karmada.AnnotationAddedTaints), ordered: readList(c, karmada.AnnotationOrderedTaints),
+		annotations: map[string]*string{},
 	}
 	edit.soft.effect = karmada.EffectPreferNoExecute
-	edit.soft.items, edit.soft.err = annotationItems(c, karmada.AnnotationSoftTaints)
-	return edit, nil
+	return edit, cmp.Or(edit.added.err, edit.ordered.err)
 }
 
-// annotationItems reads an annotation that holds a JSON list. What cannot be read
-// must not be overwritten.
-func annotationItems(c karmada.Cluster, name string) ([]json.RawMessage, error) {
-	value, found := c.Annotations[name]
-	if !found {
-		return nil, nil
-	}
-	var items []json.RawMessage
-	if err := json.Unmarshal([]byte(value), &items); err != nil {
-		return nil, fmt.Errorf("%w: annotation %s: %w", karmada.ErrInvalid, name, err)
-	}
-	return items, nil
-}
+// fail records an error, unless an earlier one stands.
+func (e *clusterEdit) fail(err error) { e.err = cmp.Or(e.err, err) }
 
-// standing is the list that a taint of this effect stands in.
-func (e *clusterEdit) standing(effect corev1.TaintEffect) *rawList {
+// listOf is the list of the taints with this effect.
+func (e *clusterEdit) listOf(effect corev1.TaintEffect) *rawList {
 	if effect == karmada.EffectPreferNoExecute {
 		return &e.soft
 	}
 	return &e.hard
 }
 
-// add puts a taint and records it as Lifeboat's. One that others put stays theirs; one
-// of Lifeboat's from an earlier failover is recorded for this one.
-func (e *clusterEdit) add(taint karmada.RuleTaint, record karmada.AddedTaint, now time.Time) error {
+func (e *clusterEdit) append(list *rawList, item any) {
+	raw, err := encode(item)
+	e.fail(cmp.Or(list.err, err))
+	list.items = append(list.items, raw)
+	list.changed = true
+}
+
+// add puts a taint and records it as Lifeboat's. A taint of another writer stays that
+// writer's; one that Lifeboat put in an earlier failover is recorded for this one.
+func (e *clusterEdit) add(taint karmada.RuleTaint, record karmada.AddedTaint, now time.Time) {
 	item := taintItem{Key: taint.Key, Effect: taint.Effect}
 	if karmadasOwn(taint.Key, taint.Effect) {
-		return fmt.Errorf("%w: taint %s:%s belongs to Karmada", karmada.ErrInvalid, taint.Key, taint.Effect)
+		e.fail(fmt.Errorf("%w: taint %s:%s belongs to Karmada", karmada.ErrInvalid, taint.Key, taint.Effect))
 	}
-	list := e.standing(taint.Effect)
-	if list.err != nil {
-		return list.err
-	}
+	list := e.listOf(taint.Effect)
+	e.fail(list.err)
 	stands, recorded := list.find(item) >= 0, e.added.find(item)
 	if stands && recorded < 0 {
-		return nil
+		return
 	}
 	if !stands {
-		if err := list.append(newTaint(taint, now)); err != nil {
-			return err
-		}
+		e.append(list, newTaint(taint, now))
 	}
-	if recorded >= 0 && e.recordedFor(recorded, record) {
-		return nil
+	if recorded < 0 || !e.isRecordedFor(recorded, record.FailoverID) {
+		e.added.drop(item)
+		e.append(&e.added, record)
 	}
-	e.added.drop(item)
-	return e.added.append(record)
 }
 
-// recordedFor tells whether the record at an index already says the same failover.
-func (e *clusterEdit) recordedFor(index int, record karmada.AddedTaint) bool {
+// isRecordedFor reports whether the record at an index names this failover.
+func (e *clusterEdit) isRecordedFor(index int, failoverID string) bool {
 	var standing karmada.AddedTaint
-	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.FailoverID == record.FailoverID
+	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.FailoverID == failoverID
 }
 
-// newTaint leaves timeAdded of a hard taint to the server, whose clock counts.
+// newTaint leaves timeAdded of a hard taint to the server: tolerations count from its clock.
 func newTaint(taint karmada.RuleTaint, now time.Time) any {
 	if taint.Effect == karmada.EffectPreferNoExecute {
 		return softTaintWire{Key: taint.Key, Value: taint.Value, TimeAdded: timestamp(now)}
@@ -166,40 +156,22 @@ func newTaint(taint karmada.RuleTaint, now time.Time) any {
 }
 
 // remove takes a taint away if the annotation says that it is Lifeboat's.
-func (e *clusterEdit) remove(taint karmada.AddedTaint) error {
+func (e *clusterEdit) remove(taint karmada.AddedTaint) {
 	item := taintItem{Key: taint.Key, Effect: taint.Effect}
 	if e.added.find(item) < 0 || karmadasOwn(taint.Key, taint.Effect) {
-		return nil
+		return
 	}
-	list := e.standing(taint.Effect)
-	if list.err != nil {
-		return list.err
-	}
+	list := e.listOf(taint.Effect)
+	e.fail(list.err)
 	list.drop(item)
 	e.added.drop(item)
-	return nil
 }
 
-// annotate sets the annotation that holds a list, and removes it with its last item.
-func (e *clusterEdit) annotate(name string, list rawList) error {
-	if !list.changed {
-		return nil
-	}
-	e.annotations[name] = nil
-	if len(list.items) == 0 {
-		return nil
-	}
-	return e.annotateJSON(name, list.items)
-}
-
-func (e *clusterEdit) annotateJSON(name string, value any) error {
+// annotate sets an annotation to JSON.
+func (e *clusterEdit) annotate(name string, value any) {
 	raw, err := encode(value)
-	if err != nil {
-		return err
-	}
-	text := string(raw)
-	e.annotations[name] = &text
-	return nil
+	e.fail(err)
+	e.annotations[name] = new(string(raw))
 }
 
 // taintPatch is the one write of a TaintWrite.
@@ -212,62 +184,49 @@ func taintPatch(w activities.TaintWrite, now time.Time) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d taints of %d rules", karmada.ErrInvalid, len(w.Add), len(w.AddRules))
 	}
 	for _, taint := range w.Remove {
-		if err := edit.remove(taint); err != nil {
-			return nil, err
-		}
+		edit.remove(taint)
 	}
 	for i, taint := range w.Add {
-		record := karmada.AddedTaint{Key: taint.Key, Effect: taint.Effect, Rule: w.AddRules[i], FailoverID: w.FailoverID}
-		if err := edit.add(taint, record, now); err != nil {
-			return nil, err
-		}
+		edit.add(taint, karmada.AddedTaint{Key: taint.Key, Effect: taint.Effect, Rule: w.AddRules[i], FailoverID: w.FailoverID}, now)
 	}
-	if err := edit.records(w); err != nil {
-		return nil, err
-	}
+	edit.orders(w)
 	return edit.patch()
 }
 
-// records sets and removes the annotations that say who ordered what.
-func (e *clusterEdit) records(w activities.TaintWrite) error {
-	switch {
-	case w.StoppedBy != nil:
-		if err := e.annotateJSON(karmada.AnnotationStoppedBy, w.StoppedBy); err != nil {
-			return err
-		}
-	case w.ClearStopped:
+// orders sets and removes the annotations of operators' orders.
+func (e *clusterEdit) orders(w activities.TaintWrite) {
+	if w.StoppedBy != nil {
+		e.annotate(karmada.AnnotationStoppedBy, w.StoppedBy)
+	} else if w.ClearStopped {
 		e.annotations[karmada.AnnotationStoppedBy] = nil
 	}
 	for _, o := range w.EndOrders {
 		e.ordered.drop(taintItem{Key: o.Key, Effect: o.Effect})
 	}
 	if w.Order != nil {
-		if err := e.ordered.append(w.Order); err != nil {
-			return err
-		}
+		e.append(&e.ordered, w.Order)
 	}
-	switch {
-	case w.Drain != nil:
-		return e.annotateJSON(karmada.AnnotationDrain, w.Drain)
-	case w.ClearDrain:
+	if w.Drain != nil {
+		e.annotate(karmada.AnnotationDrain, w.Drain)
+	} else if w.ClearDrain {
 		e.annotations[karmada.AnnotationDrain] = nil
 	}
-	return nil
 }
 
 func (e *clusterEdit) patch() ([]byte, error) {
-	if err := e.annotate(karmada.AnnotationAddedTaints, e.added); err != nil {
-		return nil, err
+	for _, list := range []rawList{e.added, e.ordered, e.soft} {
+		switch {
+		case !list.changed:
+		case len(list.items) == 0:
+			e.annotations[list.annotation] = nil
+		default:
+			e.annotate(list.annotation, list.items)
+		}
 	}
-	if err := e.annotate(karmada.AnnotationOrderedTaints, e.ordered); err != nil {
-		return nil, err
+	if e.err != nil {
+		return nil, e.err
 	}
-	if err := e.annotate(karmada.AnnotationSoftTaints, e.soft); err != nil {
-		return nil, err
-	}
-	patch := clusterPatch{Metadata: patchMetadata{
-		ResourceVersion: e.cluster.ResourceVersion, Annotations: e.annotations,
-	}}
+	patch := clusterPatch{Metadata: patchMetadata{ResourceVersion: e.cluster.ResourceVersion, Annotations: e.annotations}}
 	if e.hard.changed {
 		patch.Spec = &clusterSpecPatch{Taints: e.hard.items}
 	}

@@ -15,8 +15,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// decoding reads an object part by part and collects what it cannot understand,
-// so that one bad field costs that field and the rest stays readable.
+// decoding reads an object field by field and collects the problems, so that a malformed
+// field leaves the others readable.
 type decoding struct{ problems []string }
 
 // problem records what is wrong at a path of the object.
@@ -24,8 +24,8 @@ func (d *decoding) problem(path, format string, args ...any) {
 	d.problems = append(d.problems, path+": "+fmt.Sprintf(format, args...))
 }
 
-// malformed is all problems in one line, empty without any. It is bounded: whoever writes
-// an object says how many there are, and it is carried to who lists others as well.
+// malformed is all problems in one line, empty without any. It is bounded: the writer of an
+// object determines their number, and a list carries them for every object.
 func (d *decoding) malformed() string { return reason.Bounded(strings.Join(d.problems, "; ")) }
 
 // into decodes one part; an absent one leaves the target alone.
@@ -38,12 +38,37 @@ func (d *decoding) into(path string, raw json.RawMessage, target any) {
 	}
 }
 
-// items splits an array into its items as they stand.
+// items splits an array into its raw items.
 func (d *decoding) items(path string, raw json.RawMessage) []json.RawMessage {
 	var items []json.RawMessage
 	d.into(path, raw, &items)
 	return items
 }
+
+// section is one JSON object inside a Kubernetes object, of which each field is read alone.
+type section struct {
+	d      *decoding
+	path   string
+	fields map[string]json.RawMessage
+}
+
+// section splits a JSON object into its fields: none when it is absent or malformed.
+func (d *decoding) section(path string, raw json.RawMessage) section {
+	s := section{d: d, path: path}
+	d.into(path, raw, &s.fields)
+	return s
+}
+
+func (s section) pathOf(name string) string { return strings.TrimPrefix(s.path+"."+name, ".") }
+
+// read decodes one field; an absent one leaves the target alone.
+func (s section) read(name string, target any) { s.d.into(s.pathOf(name), s.fields[name], target) }
+
+func (s section) items(name string) []json.RawMessage {
+	return s.d.items(s.pathOf(name), s.fields[name])
+}
+
+func (s section) section(name string) section { return s.d.section(s.pathOf(name), s.fields[name]) }
 
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
@@ -66,8 +91,8 @@ type metaWire struct {
 	Annotations       map[string]string `json:"annotations"`
 }
 
-// object reads the outline and the metadata. When metadata as a whole is not
-// readable, the identity alone is tried, so that the object can be named.
+// object reads the outline and the metadata. Of malformed metadata it reads the identity
+// alone, so that the object can be named.
 func (d *decoding) object(raw []byte) (objectWire, metaWire) {
 	var outline objectWire
 	d.into("object", raw, &outline)
@@ -86,16 +111,13 @@ func (d *decoding) object(raw []byte) (objectWire, metaWire) {
 	return outline, meta
 }
 
-// identity reads the strings of metadata that name an object, each for itself.
-func identity(raw json.RawMessage) metaWire {
-	var fields map[string]json.RawMessage
-	var scrap decoding
-	scrap.into("metadata", raw, &fields)
-	var meta metaWire
-	scrap.into("name", fields["name"], &meta.Name)
-	scrap.into("namespace", fields["namespace"], &meta.Namespace)
-	scrap.into("uid", fields["uid"], &meta.UID)
-	scrap.into("resourceVersion", fields["resourceVersion"], &meta.ResourceVersion)
+// identity reads the strings of metadata that name an object, each alone.
+func identity(raw json.RawMessage) (meta metaWire) {
+	fields := new(decoding).section("metadata", raw)
+	fields.read("name", &meta.Name)
+	fields.read("namespace", &meta.Namespace)
+	fields.read("uid", &meta.UID)
+	fields.read("resourceVersion", &meta.ResourceVersion)
 	return meta
 }
 
@@ -109,7 +131,7 @@ func (d *decoding) conditions(raw json.RawMessage) []karmada.Condition {
 		return nil
 	}
 	for _, c := range wire {
-		// An agent of the member may write these: they must not outgrow who judges them.
+		// The member's agent may write these: workflows carry them, so their length is bounded.
 		conditions = append(conditions, karmada.Condition{
 			Type: reason.Bounded(c.Type), Status: corev1.ConditionStatus(reason.Bounded(string(c.Status))),
 			Reason: reason.Bounded(c.Reason), Message: reason.Bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
@@ -118,9 +140,12 @@ func (d *decoding) conditions(raw json.RawMessage) []karmada.Condition {
 	return conditions
 }
 
-// maxResourcePart is how long a name, kind or version of what a binding propagates may be,
-// in bytes: it is told in the list of all bindings.
-const maxResourcePart = 512
+// time reads a time; nil when absent.
+func (s section) time(name string) *time.Time {
+	var t *metav1.Time
+	s.read(name, &t)
+	return timeOf(t)
+}
 
 // timeOf is nil for an absent time.
 func timeOf(t *metav1.Time) *time.Time {

@@ -3,12 +3,15 @@ package k8sadapter
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -313,4 +316,244 @@ func TestARuleIsReadWithItsDefaultsOrRefusedWithItsReason(t *testing.T) {
 	for name, c := range refused {
 		t.Run(name, func(t *testing.T) { assert.Contains(t, rule(c.spec).Malformed, c.want) })
 	}
+}
+
+func clusterWith(spec, summary string) karmada.Cluster {
+	return DecodeCluster([]byte(`{"metadata":{"name":"m1","uid":"u"},"spec":` + spec + `,"status":{"resourceSummary":` + summary + `}}`))
+}
+
+func TestNodeModelsAreJoinedWithTheirCounts(t *testing.T) {
+	const spec = `{"resourceModels":[
+      {"grade":0,"ranges":[{"name":"cpu","min":"0","max":"1"},{"name":"memory","min":"0","max":"4Gi"}]},
+      {"grade":1,"ranges":[{"name":"cpu","min":"1","max":"2"},{"name":"memory","min":"4Gi","max":"16Gi"}]}]}`
+	c := clusterWith(spec, `{"allocatable":{"cpu":"4"},"allocatableModelings":[{"grade":0,"count":2},{"grade":1,"count":3}]}`)
+	assert.Empty(t, c.Malformed)
+	require.Len(t, c.Capacity.Models, 2)
+	assert.Equal(t, int64(3), c.Capacity.Models[1].Count)
+	assert.Equal(t, "1", c.Capacity.Models[1].Min.Cpu().String())
+	assert.Equal(t, "4Gi", c.Capacity.Models[1].Min.Memory().String())
+
+	unread := clusterWith(spec, `{"allocatable":{"cpu":"4"}}`)
+	assert.Empty(t, unread.Capacity.Models, "nobody counted")
+	assert.False(t, unread.Capacity.ModelsUnknown)
+}
+
+// Rules: R4.6-16.
+func TestOddModelsMakeRoomUnknownAndNoClusterMalformed(t *testing.T) {
+	for name, c := range map[string]karmada.Cluster{
+		"grades as text":           clusterWith(`{"resourceModels":"x"}`, `{"allocatableModelings":[{"count":1}]}`),
+		"a minimum of no quantity": clusterWith(`{"resourceModels":[{"ranges":[{"name":"cpu","min":"many"}]}]}`, `{"allocatableModelings":[{"count":1}]}`),
+		"counts as text":           clusterWith(`{}`, `{"allocatableModelings":"x"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Empty(t, c.Malformed)
+			assert.True(t, c.Capacity.ModelsUnknown)
+		})
+	}
+}
+
+// Rules: R4.6-20.
+func TestWhatABindingAsksForIsReadOrBlocksIt(t *testing.T) {
+	binding := func(spec string) karmada.Binding {
+		return DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"v","kind":"K","name":"x"},` + spec + `}}`))
+	}
+	b := binding(`"components":[{"name":"job","replicas":2,"replicaRequirements":{"resourceRequest":{"cpu":"500m"},"nodeClaim":{"nodeSelector":{"a":"b"}}}}],
+      "clusters":[{"name":"m1","components":[{"name":"job","replicas":2}]}]`)
+	assert.Empty(t, b.Malformed)
+	require.Len(t, b.Components, 1)
+	assert.Equal(t, "500m", b.Components[0].Request.Cpu().String())
+	assert.Equal(t, int32(2), b.Components[0].Replicas)
+	assert.True(t, b.PlacedComponents && b.Workload)
+
+	for name, spec := range map[string]string{
+		"a quantity that is none":    `"replicaRequirements":{"resourceRequest":{"cpu":"many"}}`,
+		"requirements as text":       `"replicaRequirements":"x"`,
+		"a component as text":        `"components":["x"]`,
+		"a component's bad quantity": `"components":[{"name":"a","replicaRequirements":{"resourceRequest":{"cpu":"many"}}}]`,
+		"a component's bad number":   `"components":[{"name":"a","replicas":"two"}]`,
+	} {
+		t.Run(name, func(t *testing.T) { assert.NotEmpty(t, binding(spec).Malformed) })
+	}
+}
+
+// An agent of the member may write a Cluster's conditions: whatever it writes has to fit
+// into what is carried of it.
+func TestConditionsAreCarriedWithinBounds(t *testing.T) {
+	cluster := func(conditions []map[string]string) karmada.Cluster {
+		raw, err := json.Marshal(map[string]any{
+			"metadata": map[string]string{"name": "m1", "uid": "u", "resourceVersion": "7"},
+			"status":   map[string]any{"conditions": conditions},
+		})
+		require.NoError(t, err)
+		return DecodeCluster(raw)
+	}
+	long := strings.Repeat("ü", reason.MaxConditionText)
+	c := cluster([]map[string]string{{"type": "Ready", "status": "False", "reason": long, "message": long}})
+	require.Empty(t, c.Malformed)
+	require.Len(t, c.Conditions, 1)
+	require.LessOrEqual(t, len(c.Conditions[0].Reason), reason.MaxConditionText)
+	require.LessOrEqual(t, len(c.Conditions[0].Message), reason.MaxConditionText)
+	require.False(t, rules.FactOf(c).Oversized(), "what is decoded can be told")
+
+	many := make([]map[string]string, rules.MaxConditions+1)
+	require.Contains(t, cluster(many).Malformed, "status.conditions")
+}
+
+// A policy may say any number of tolerations: an attempt freezes them, and carries them with
+// those of all others.
+func TestTolerationsAreFrozenWithinBounds(t *testing.T) {
+	binding := func(n int) karmada.Binding {
+		tolerations := make([]map[string]string, n)
+		for i := range tolerations {
+			tolerations[i] = map[string]string{"key": strings.Repeat("x", 90), "operator": "Exists"}
+		}
+		raw, err := json.Marshal(map[string]any{
+			"metadata": map[string]string{"namespace": "shop", "name": "cart", "uid": "u", "resourceVersion": "7"},
+			"spec": map[string]any{
+				"resource":  map[string]string{"apiVersion": "apps/v1", "kind": "Deployment", "name": "cart"},
+				"placement": map[string]any{"clusterTolerations": tolerations},
+			},
+		})
+		require.NoError(t, err)
+		return DecodeBinding(raw)
+	}
+	usual := binding(50)
+	require.Empty(t, usual.Malformed)
+	require.Len(t, usual.Placement.ClusterTolerations, 50)
+	many := binding(500)
+	require.Contains(t, many.Malformed, "clusterTolerations")
+	require.Empty(t, rules.PolicyOf(&many, nil).Tolerations, "nobody freezes them")
+}
+
+// Whoever writes an object says how much of it is wrong. The words about it go into one
+// answer with everybody else's.
+func TestWhatIsWrongWithAnObjectIsToldWithinBounds(t *testing.T) {
+	nameless := func(path string) []byte {
+		return []byte(`{"metadata":{"name":"x","namespace":"n","uid":"u"},"spec":{` + path + `[` + strings.TrimSuffix(strings.Repeat(`{"name":""},`, 50_000), ",") + `]}}`)
+	}
+	long := strings.Repeat("9", 300_000)
+	for name, malformed := range map[string]string{
+		"targets without a name":   DecodeBinding(nameless(`"clusters":`)).Malformed,
+		"a number of many digits":  DecodeBinding([]byte(`{"metadata":{"name":"x","uid":"u"},"spec":{"replicas":` + long + `}}`)).Malformed,
+		"a resource of long names": DecodeBinding([]byte(`{"metadata":{"name":"x","uid":"u"},"spec":{"resource":{"apiVersion":"v1","kind":"K","name":"` + long + `"}}}`)).Malformed,
+		"taints that are none":     DecodeCluster([]byte(`{"metadata":{"name":"m","uid":"u"},"spec":{"taints":[` + long + `]}}`)).Malformed,
+		"soft taints without key": DecodeCluster([]byte(`{"metadata":{"name":"m","uid":"u","annotations":{"` + karmada.AnnotationSoftTaints +
+			`":"[` + strings.TrimSuffix(strings.Repeat(`{},`, 50_000), ",") + `]"}}}`)).SoftMalformed,
+		"a rule's taints": DecodeRule([]byte(`{"metadata":{"name":"r","uid":"u"},"spec":{"taints":[{"key":"` + long + `","effect":"NoExecute"}]}}`)).Malformed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NotEmpty(t, malformed)
+			require.LessOrEqual(t, len(malformed), reason.MaxConditionText)
+		})
+	}
+}
+
+// A member's own agent reports its capacity, and to reckon with such a number takes all
+// time and memory that there is.
+func TestAnAmountThatNobodyMeansIsNotReckonedWith(t *testing.T) {
+	for _, immense := range []string{`"1e100000"`, `1E+100000`, `"0e2000000000"`, `"1234567890123456789012e-200000"`, `"` + strings.Repeat("9", 100) + `"`} {
+		t.Run(immense, func(t *testing.T) {
+			c := clusterWith(`{}`, `{"allocatable":{"cpu":`+immense+`}}`)
+			require.Nil(t, c.Capacity, "its room is not known")
+			require.Empty(t, c.Malformed)
+			c = clusterWith(`{"resourceModels":[{"ranges":[{"name":"cpu","min":`+immense+`}]}]}`, `{"allocatableModelings":[{"count":1}]}`)
+			require.True(t, c.Capacity.ModelsUnknown)
+			b := DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"v","kind":"K","name":"x"},
+				"replicaRequirements":{"resourceRequest":{"cpu":` + immense + `}}}}`))
+			require.Contains(t, b.Malformed, "is not a valid amount")
+		})
+	}
+	c := clusterWith(`{}`, `{"allocatable":{"cpu":"4","memory":"16Gi","pods":110,"storage":"1e12","nvidia.com/gpu":"2E"}}`)
+	require.Equal(t, "4", c.Capacity.Allocatable.Cpu().String())
+	require.EqualValues(t, 110, c.Capacity.Allocatable.Pods().Value())
+	require.Len(t, c.Capacity.Allocatable, 5)
+}
+
+// Whoever writes a binding's annotations names its policy. A name that none can have is
+// asked for nowhere: the error would be that of everybody who is judged with it.
+func TestAPolicyOfAnImpossibleNameDoesNotExist(t *testing.T) {
+	for _, name := range []string{"../../nodes", "a/b", "..", "100%", strings.Repeat("x", 10_000)} {
+		for _, annotations := range []map[string]string{
+			{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: name},
+			{karmada.AnnotationPolicyNamespace: name, karmada.AnnotationPolicyName: "cart"},
+			{karmada.AnnotationClusterPolicyName: name},
+		} {
+			_, found := policyOf(&karmada.Binding{Annotations: annotations})
+			require.False(t, found, name[:min(20, len(name))])
+		}
+	}
+	policy, found := policyOf(&karmada.Binding{Annotations: map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}})
+	require.True(t, found)
+	require.Equal(t, "propagationpolicies shop/cart", policy.object())
+}
+
+const (
+	rulesPath    = "/apis/failover.lifeboat.dev/v1alpha1/clustertaintrules"
+	policiesPath = "/apis/policy.karmada.io/v1alpha1/clustertaintpolicies"
+	policySpec   = `{"targetClusters":{"clusterNames":["m1"]},
+      "addOnConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}],
+      "removeOnConditions":[{"conditionType":"Ready","operator":"In","statusValues":["True"]}],
+      "taints":[{"key":"example.com/down","effect":"NoExecute"},{"key":"soft","value":"v","effect":"PreferNoExecute"}]}`
+)
+
+var configured = PolicyWindows{AddOnMatch: 7 * time.Minute, RemoveOnMismatch: time.Minute}
+
+func policyJSON(annotations, spec string) string {
+	return fmt.Sprintf(`{"apiVersion":"policy.karmada.io/v1alpha1","kind":"ClusterTaintPolicy",
+      "metadata":{"name":"p","uid":"u","resourceVersion":"1","generation":3,"annotations":{%s}},"spec":%s}`, annotations, spec)
+}
+
+// Rules: R4.1-10, R4.1-11.
+func TestAClusterTaintPolicyIsReadAsARule(t *testing.T) {
+	plain := DecodePolicy([]byte(policyJSON("", policySpec)), configured)
+	require.Empty(t, plain.Malformed)
+	assert.Equal(t, "ClusterTaintPolicy/p", plain.Name)
+	assert.True(t, plain.Policy)
+	assert.False(t, plain.RequireExternalProbe)
+	assert.Equal(t, []string{"m1"}, plain.TargetClusters.ClusterNames)
+	assert.Equal(t, []corev1.ConditionStatus{"True"}, plain.RemoveConditions[0].StatusValues)
+	require.Len(t, plain.Taints, 2)
+	for _, taint := range plain.Taints {
+		assert.Equal(t, 7*time.Minute, taint.AddOnMatch, "the configured default")
+		assert.Equal(t, time.Minute, taint.RemoveOnMismatch)
+	}
+	own := DecodePolicy([]byte(policyJSON(`"failover.lifeboat.dev/add-on-match-seconds":"0",
+      "failover.lifeboat.dev/remove-on-mismatch-seconds":"30","failover.lifeboat.dev/require-external-probe":"true"`, policySpec)), configured)
+	require.Empty(t, own.Malformed)
+	assert.Zero(t, own.Taints[0].AddOnMatch)
+	assert.Equal(t, 30*time.Second, own.Taints[1].RemoveOnMismatch)
+	assert.True(t, own.RequireExternalProbe)
+
+	for want, raw := range map[string]string{
+		"add-on-match-seconds]: \"soon\" is no number":    policyJSON(`"failover.lifeboat.dev/add-on-match-seconds":"soon"`, policySpec),
+		"remove-on-mismatch-seconds]: -1 is outside":      policyJSON(`"failover.lifeboat.dev/remove-on-mismatch-seconds":"-1"`, policySpec),
+		"require-external-probe]: \"perhaps\" is neither": policyJSON(`"failover.lifeboat.dev/require-external-probe":"perhaps"`, policySpec),
+		"priority":                            policyJSON("", `{"priority":1,"taints":[{"key":"a","effect":"NoExecute"}]}`),
+		"spec: missing":                       policyJSON("", `null`),
+		"addOnConditions[0]: operator \"Is\"": policyJSON("", `{"addOnConditions":[{"conditionType":"Ready","operator":"Is","statusValues":["True"]}],"taints":[{"key":"a","effect":"NoExecute"}]}`),
+		"cluster.karmada.io/not-ready:NoSchedule belongs":   policyJSON("", `{"taints":[{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule"}]}`),
+		"effect \"PreferNoSchedule\" is none of NoSchedule": policyJSON("", `{"taints":[{"key":"a","effect":"PreferNoSchedule"}]}`),
+	} {
+		assert.Contains(t, DecodePolicy([]byte(raw), configured).Malformed, want)
+	}
+}
+
+// Rules: R4.1-12.
+func TestPoliciesAreReadWhereTheyAreHonouredAndKnown(t *testing.T) {
+	rules := `{"items":[{"metadata":{"name":"r","uid":"u"},"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}]}`
+	both := map[string]string{rulesPath: rules, policiesPath: `{"items":[` + policyJSON("", policySpec) + `]}`}
+	read := func(objects map[string]string, windows *PolicyWindows) []string {
+		all, err := connect(t, &apiServer{objects: objects}, Options{Policies: windows}).Rules(t.Context())
+		require.NoError(t, err)
+		var names []string
+		for _, r := range all {
+			names = append(names, r.Name)
+		}
+		return names
+	}
+	assert.Equal(t, []string{"r", "ClusterTaintPolicy/p"}, read(both, &configured))
+	assert.Equal(t, []string{"r"}, read(both, nil), "the source is off")
+	assert.Equal(t, []string{"r"}, read(map[string]string{rulesPath: rules}, &configured), "a Karmada that does not know the kind")
+	_, err := connect(t, &apiServer{objects: map[string]string{policiesPath: both[policiesPath]}}, Options{Policies: &configured}).Rules(t.Context())
+	require.ErrorIs(t, err, karmada.ErrGone, "Lifeboat's own definition must be there")
 }

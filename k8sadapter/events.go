@@ -1,6 +1,7 @@
 package k8sadapter
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 )
@@ -29,9 +29,9 @@ const (
 // Recorder writes Kubernetes Events on clusters, bindings and their workloads. It implements
 // activities.EventRecorder.
 //
-// What is said again about the same object, by a retried activity or by another
-// worker, is the same Event: its name follows from what it says. Within
-// sameEventPause it is left as it is, later it is counted up.
+// A repeat about the same object, by a retried activity or by another worker, is the same
+// Event: its name is a hash of its content. Within sameEventPause a repeat changes nothing,
+// later it increments the count.
 type Recorder struct {
 	client    *Client
 	component string
@@ -44,7 +44,7 @@ func NewRecorder(c *Client, component string) *Recorder {
 }
 
 // Record writes an Event, on the workload of a binding as well, also when the caller's
-// own deadline has just passed. What cannot be written is lost, with a line in the debug log.
+// own deadline has just passed. An Event that cannot be written is lost, with a debug log line.
 func (r *Recorder) Record(ctx context.Context, e activities.Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
@@ -57,20 +57,20 @@ func (r *Recorder) Record(ctx context.Context, e activities.Event) {
 }
 
 func (r *Recorder) record(ctx context.Context, event *corev1.Event) {
-	object := event.InvolvedObject
-	key := strings.Join([]string{object.Kind, object.Namespace, object.Name, string(object.UID), event.Reason, event.Message}, "\x00")
+	key := event.Namespace + "/" + event.Name
 	if _, repeated := r.recent.Get(key); repeated {
 		return
 	}
 	r.recent.Set(key, true, sameEventPause)
 	if verb, err := r.write(ctx, event); err != nil {
 		r.recent.Delete(key)
-		r.client.log.DebugContext(ctx, "lost an event", "kind", object.Kind, "name", object.Name,
+		r.client.log.DebugContext(ctx, "lost an event", "kind", event.InvolvedObject.Kind, "name", event.InvolvedObject.Name,
 			"reason", event.Reason, "error", classify(request{verb: verb, resource: eventResource, namespace: event.Namespace}, err, 0))
 	}
 }
 
-// write creates the Event, or counts up the one that stands. It returns what it tried last.
+// write creates the Event, or increments the count of an existing one. It returns the verb of
+// its last request.
 func (r *Recorder) write(ctx context.Context, event *corev1.Event) (verb string, err error) {
 	events := r.client.typed.CoreV1().Events(event.Namespace)
 	if _, err = events.Create(ctx, event, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
@@ -89,7 +89,7 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) (verb string,
 	}
 	_, err = events.Patch(ctx, event.Name, types.MergePatchType, change, metav1.PatchOptions{})
 	if apierrors.IsConflict(err) {
-		err = nil // another worker has just counted it
+		err = nil // another worker has just incremented it
 	}
 	return "patch", err
 }
@@ -98,7 +98,7 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) (verb string,
 func (r *Recorder) event(e activities.Event, object corev1.ObjectReference) *corev1.Event {
 	now := metav1.NewTime(r.client.now())
 	event := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: orDefault(object.Namespace, metav1.NamespaceDefault)},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: cmp.Or(object.Namespace, metav1.NamespaceDefault)},
 		InvolvedObject: object,
 		Reason:         e.Reason,
 		Message:        strings.ToValidUTF8(e.Message[:min(len(e.Message), maxEventMessage)], ""),
@@ -116,7 +116,7 @@ func (r *Recorder) event(e activities.Event, object corev1.ObjectReference) *cor
 // maxEventName is how many bytes of an object's name are in those of its Events.
 const maxEventName = 200
 
-// eventName follows from what an Event says, about what, and who says it.
+// eventName is a hash of an Event's component, object and content.
 func eventName(e *corev1.Event) string {
 	o := e.InvolvedObject
 	sum := sha256.Sum256([]byte(strings.Join([]string{
@@ -136,5 +136,3 @@ func involved(e activities.Event) corev1.ObjectReference {
 	object.APIVersion = resource.GroupVersion().String()
 	return object
 }
-
-var eventResource = schema.GroupVersionResource{Version: "v1", Resource: "events"}

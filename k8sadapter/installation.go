@@ -2,51 +2,45 @@ package k8sadapter
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
 )
 
-// served are the groups that Lifeboat reads, each with one resource that stands for it.
-var served = []schema.GroupVersionResource{
-	{Group: groupCluster, Version: "v1alpha1", Resource: "clusters"},
-	{Group: groupWork, Version: "v1alpha2", Resource: "resourcebindings"},
-	{Group: groupWork, Version: "v1alpha2", Resource: "clusterresourcebindings"},
-	{Group: groupWork, Version: "v1alpha1", Resource: "works"},
-	{Group: groupPolicy, Version: "v1alpha1", Resource: "propagationpolicies"},
-	{Group: RuleGroup, Version: "v1alpha1", Resource: "clustertaintrules"},
-}
-
-// installation asks what an API server defines, allows and runs.
+// installation reads what an API server defines, allows and runs, and installs Lifeboat's own
+// definitions.
 type installation struct{ *requester }
 
 // Undefined names the resources that Lifeboat needs and the API server does not serve.
-func (c *installation) Undefined(ctx context.Context) ([]string, error) {
-	var missing []string
-	known := map[string][]string{}
-	for _, r := range served {
-		version := r.GroupVersion().String()
-		if _, asked := known[version]; !asked {
-			names, err := c.resources(ctx, version)
-			if err != nil {
+func (c *installation) Undefined(ctx context.Context) (missing []string, err error) {
+	served := map[schema.GroupVersion][]string{}
+	for _, r := range []schema.GroupVersionResource{clusterResource, rbResource, crbResource, workResource, ppResource, ruleResource} {
+		version := r.GroupVersion()
+		if _, known := served[version]; !known {
+			if served[version], err = c.resources(ctx, version.String()); err != nil {
 				return nil, err
 			}
-			known[version] = names
 		}
-		if !slices.Contains(known[version], r.Resource) {
+		if !slices.Contains(served[version], r.Resource) {
 			missing = append(missing, r.GroupResource().String())
 		}
 	}
 	return missing, nil
 }
 
-// resources are the names that one group and version serves; none when there is no such group.
+// resources are the names in one group and version; none when the server has no such group.
 func (c *installation) resources(ctx context.Context, version string) ([]string, error) {
 	raw, err := c.document(ctx, "/apis/"+version)
 	if errors.Is(err, karmada.ErrGone) {
@@ -66,7 +60,7 @@ func (c *installation) resources(ctx context.Context, version string) ([]string,
 	return names, nil
 }
 
-// document reads what the API server says of itself; every user may.
+// document reads a path that every user may read, such as /readyz.
 func (c *installation) document(ctx context.Context, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -77,33 +71,16 @@ func (c *installation) document(ctx context.Context, path string) ([]byte, error
 	return raw, nil
 }
 
-// PurgeModes are those that Karmada's definition of an eviction task knows; they tell
-// its version. None when the definition does not say.
+// PurgeModes are those in Karmada's definition of an eviction task: they differ by release.
+// None when the definition lists none.
 func (c *installation) PurgeModes(ctx context.Context) ([]string, error) {
-	raw, err := c.document(ctx, "/openapi/v3/apis/"+groupWork+"/v1alpha2")
+	raw, err := c.document(ctx, "/openapi/v3/apis/"+bindingVersion.String())
 	if err != nil {
 		return nil, err
 	}
-	type task struct {
-		Properties struct {
-			PurgeMode struct {
-				Enum []string `json:"enum"`
-			} `json:"purgeMode"`
-		} `json:"properties"`
-	}
 	var all struct {
 		Components struct {
-			Schemas map[string]struct {
-				Properties struct {
-					Spec struct {
-						Properties struct {
-							Tasks struct {
-								Items task `json:"items"`
-							} `json:"gracefulEvictionTasks"`
-						} `json:"properties"`
-					} `json:"spec"`
-				} `json:"properties"`
-			} `json:"schemas"`
+			Schemas map[string]map[string]any `json:"schemas"`
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(raw, &all); err != nil {
@@ -111,7 +88,9 @@ func (c *installation) PurgeModes(ctx context.Context) ([]string, error) {
 	}
 	for name, definition := range all.Components.Schemas {
 		if strings.HasSuffix(name, ".ResourceBinding") {
-			return definition.Properties.Spec.Properties.Tasks.Items.Properties.PurgeMode.Enum, nil
+			modes, _, err := unstructured.NestedStringSlice(definition, "properties", "spec", "properties",
+				"gracefulEvictionTasks", "items", "properties", "purgeMode", "enum")
+			return modes, err
 		}
 	}
 	return nil, nil
@@ -120,12 +99,11 @@ func (c *installation) PurgeModes(ctx context.Context) ([]string, error) {
 // ClusterTaintPolicies are the names of Karmada's own rules; none where it has no such
 // definition.
 func (c *installation) ClusterTaintPolicies(ctx context.Context) ([]string, error) {
-	resource := schema.GroupVersionResource{Group: groupPolicy, Version: "v1alpha1", Resource: "clustertaintpolicies"}
-	names, err := listAll(ctx, c.requester, resource, func(raw []byte) string {
+	names, err := listAll(ctx, c.requester, policyResource, func(raw []byte) string {
 		var wire struct {
 			Metadata metaWire `json:"metadata"`
 		}
-		_ = json.Unmarshal(raw, &wire) // one that cannot be read still stands
+		_ = json.Unmarshal(raw, &wire) // a malformed one counts
 		return wire.Metadata.Name
 	})
 	if errors.Is(err, karmada.ErrGone) {
@@ -134,18 +112,136 @@ func (c *installation) ClusterTaintPolicies(ctx context.Context) ([]string, erro
 	return names, err
 }
 
-// ControllerManagerFlags are the command and arguments of a Deployment's containers:
-// how karmada-controller-manager runs, read where it runs.
+// ControllerManagerFlags are the command and arguments of a Deployment's containers.
 func (c *installation) ControllerManagerFlags(ctx context.Context, namespace, name string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	d, err := c.typed.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return nil, classify(request{verb: "get", resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, name: name}, err, 0)
+		return nil, classify(request{verb: "get", resource: deploymentResource, name: name}, err, 0)
 	}
 	var flags []string
 	for _, container := range d.Spec.Template.Spec.Containers {
 		flags = slices.Concat(flags, container.Command, container.Args)
 	}
 	return flags, nil
+}
+
+// SecondEvictor searches all bindings for tasks of Karmada's taint manager. The evidence names
+// the first and counts the others; it is empty when there is none.
+func (c *installation) SecondEvictor(ctx context.Context) (evidence string, err error) {
+	found := 0
+	for _, kind := range bindingKinds {
+		all, err := listAll(ctx, c.requester, bindingResource(kind), tasksOf)
+		if err != nil {
+			return "", fmt.Errorf("look for a second evictor: %w", err)
+		}
+		for _, binding := range all {
+			for _, task := range binding.tasks {
+				if task.Producer != karmada.TaintManager {
+					continue
+				}
+				if found++; found == 1 {
+					evidence = fmt.Sprintf("%s %s carries a task of producer %s for cluster %s",
+						kind, binding.key, task.Producer, task.FromCluster)
+				}
+			}
+		}
+	}
+	if found > 1 {
+		evidence += fmt.Sprintf(", and %d more such tasks stand", found-1)
+	}
+	return evidence, nil
+}
+
+// taskHolder is the part of a binding that the search for tasks reads.
+type taskHolder struct {
+	key   karmada.BindingKey
+	tasks []taskWire
+}
+
+func tasksOf(raw []byte) taskHolder {
+	var wire struct {
+		Metadata metaWire `json:"metadata"`
+		Spec     struct {
+			Tasks []taskWire `json:"gracefulEvictionTasks"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &wire); err != nil {
+		return taskHolder{} // a malformed binding is reported where bindings are read
+	}
+	key := karmada.BindingKey{Namespace: wire.Metadata.Namespace, Name: wire.Metadata.Name}
+	return taskHolder{key: key, tasks: wire.Spec.Tasks}
+}
+
+// Healthy reports whether the API server is ready to serve (GET /readyz).
+func (c *installation) Healthy(ctx context.Context) error {
+	_, err := c.document(ctx, "/readyz")
+	return err
+}
+
+//go:embed crds/*.yaml
+var definitions embed.FS
+
+// establishedPoll is how often the status of a new definition is read.
+const establishedPoll = 200 * time.Millisecond
+
+// Definitions are Lifeboat's own CustomResourceDefinitions.
+func Definitions() ([]*unstructured.Unstructured, error) {
+	files, err := definitions.ReadDir("crds")
+	if err != nil {
+		return nil, fmt.Errorf("read definitions: %w", err)
+	}
+	var all []*unstructured.Unstructured
+	for _, file := range files {
+		definition := &unstructured.Unstructured{}
+		raw, err := definitions.ReadFile("crds/" + file.Name())
+		if err == nil {
+			err = yaml.Unmarshal(raw, &definition.Object)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read definition %s: %w", file.Name(), err)
+		}
+		all = append(all, definition)
+	}
+	return all, nil
+}
+
+// InstallCRDs creates or updates Lifeboat's definitions by server-side apply and
+// returns when the API server serves them. It may be repeated.
+func (c *installation) InstallCRDs(ctx context.Context) error {
+	all, err := Definitions()
+	if err != nil {
+		return err
+	}
+	for _, definition := range all {
+		name := definition.GetName()
+		r := request{verb: "patch", resource: crdResource, name: name}
+		options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+		if _, err := c.dynamic.Resource(crdResource).Apply(ctx, name, definition, options); err != nil {
+			return fmt.Errorf("install: %w", classify(r, err, 0))
+		}
+	}
+	for _, definition := range all {
+		if err := c.awaitEstablished(ctx, definition.GetName()); err != nil {
+			return fmt.Errorf("install %s: %w", definition.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// awaitEstablished waits until a definition is served, as long as the context allows.
+func (c *installation) awaitEstablished(ctx context.Context, name string) error {
+	return wait.PollUntilContextCancel(ctx, establishedPoll, true, func(ctx context.Context) (bool, error) {
+		raw, err := c.do(ctx, request{verb: "get", resource: crdResource, name: name})
+		if err != nil {
+			return false, err
+		}
+		var d decoding
+		outline, _ := d.object(raw)
+		conditions := d.conditions(d.section("status", outline.Status).fields["conditions"])
+		return slices.ContainsFunc(conditions, func(c karmada.Condition) bool {
+			return c.Type == "Established" && c.Status == corev1.ConditionTrue
+		}), nil
+	})
 }

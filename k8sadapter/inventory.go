@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -13,82 +14,80 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Inventory is what one resource holds, read as Lifeboat reads it.
+// Inventory is the content of one resource, read as Lifeboat reads it.
 type Inventory struct {
 	Resource string // "clusters.cluster.karmada.io"
 	Count    int
-	// Malformed are those that cannot be understood.
+	// Malformed are the objects that Lifeboat cannot read.
 	Malformed []MalformedObject
-	// Absent tells that this API server does not serve the resource.
+	// Absent: this API server does not serve the resource.
 	Absent bool
-	// Err is why it could not be read to its end; classified.
+	// Err is why the list could not be read to its end; classified.
 	Err error
 }
 
-// MalformedObject is one that cannot be understood, and why.
+// MalformedObject is an object that Lifeboat cannot read, and why.
 type MalformedObject struct {
 	Name    string `json:"name"`
 	Problem string `json:"problem"`
 }
 
-// reading is how one resource is read: problem says who an object is and what of it
-// cannot be understood.
+// reading is how one resource is read: decode returns an object's name and problem.
 type reading struct {
 	resource schema.GroupVersionResource
 	accept   string
-	problem  func(raw []byte) MalformedObject
+	decode   func(raw []byte) MalformedObject
 }
 
-func (c *Client) readings() []reading {
-	windows := PolicyWindows{AddOnMatch: rules.DefaultAddOnMatch, RemoveOnMismatch: rules.DefaultRemoveOnMismatch}
-	binding := func(raw []byte) MalformedObject {
-		b := DecodeBinding(raw)
-		return MalformedObject{b.Key.String(), b.Malformed}
-	}
-	return []reading{
-		{clusterResource, "", func(raw []byte) MalformedObject {
-			x := DecodeCluster(raw)
-			return MalformedObject{x.Name, x.Malformed}
-		}},
-		{ruleResource, "", func(raw []byte) MalformedObject {
-			x := DecodeRule(raw)
-			return MalformedObject{x.Name, x.Malformed}
-		}},
-		{policyResource, "", func(raw []byte) MalformedObject {
-			x := DecodePolicy(raw, windows)
-			return MalformedObject{x.Name, x.Malformed}
-		}},
-		{rbResource, "", binding},
-		{crbResource, "", binding},
-		{workResource, acceptMetadataList, metadataProblem},
-		{ppResource, acceptMetadataList, metadataProblem},
-		{cppResource, acceptMetadataList, metadataProblem},
-	}
+var readings = []reading{
+	{resource: clusterResource, decode: func(raw []byte) MalformedObject {
+		x := DecodeCluster(raw)
+		return MalformedObject{x.Name, x.Malformed}
+	}},
+	{resource: ruleResource, decode: func(raw []byte) MalformedObject {
+		x := DecodeRule(raw)
+		return MalformedObject{x.Name, x.Malformed}
+	}},
+	{resource: policyResource, decode: func(raw []byte) MalformedObject {
+		x := DecodePolicy(raw, PolicyWindows{AddOnMatch: rules.DefaultAddOnMatch, RemoveOnMismatch: rules.DefaultRemoveOnMismatch})
+		return MalformedObject{x.Name, x.Malformed}
+	}},
+	{resource: rbResource, decode: bindingProblem},
+	{resource: crbResource, decode: bindingProblem},
+	{resource: workResource, accept: acceptMetadataList, decode: metadataProblem},
+	{resource: ppResource, accept: acceptMetadataList, decode: metadataProblem},
+	{resource: cppResource, accept: acceptMetadataList, decode: metadataProblem},
 }
 
-// metadataProblem is for what Lifeboat reads the metadata of.
+func bindingProblem(raw []byte) MalformedObject {
+	b := DecodeBinding(raw)
+	return MalformedObject{b.Key.String(), b.Malformed}
+}
+
+// metadataProblem is for resources of which Lifeboat reads only the metadata.
 func metadataProblem(raw []byte) MalformedObject {
 	var d decoding
 	_, meta := d.object(raw)
 	return MalformedObject{karmada.BindingKey{Namespace: meta.Namespace, Name: meta.Name}.String(), d.malformed()}
 }
 
-// May tells whether a verb ("list", "watch") is to be tried on a resource, as
-// "clusters.cluster.karmada.io"; a nil one has everything tried.
+// May reports whether to try a verb ("list", "watch") on a resource such as
+// "clusters.cluster.karmada.io"; nil means always.
 type May func(verb, resource string) bool
 
 func (may May) try(verb string, r schema.GroupVersionResource) bool {
 	return may == nil || may(verb, r.GroupResource().String())
 }
 
-// Inventory reads every object of every resource that Lifeboat reads and that may be
-// listed, and changes nothing. Every resource has its own answer.
+// Inventory reads every object of every resource that Lifeboat reads and that the user may
+// list.
 func (c *Client) Inventory(ctx context.Context, may May) []Inventory {
 	var all []Inventory
-	for _, r := range c.readings() {
+	for _, r := range readings {
 		if may.try("list", r.resource) {
 			all = append(all, c.inventory(ctx, r))
 		}
@@ -96,22 +95,18 @@ func (c *Client) Inventory(ctx context.Context, may May) []Inventory {
 	return all
 }
 
-func (c *Client) inventory(ctx context.Context, r reading) Inventory {
-	out := Inventory{Resource: r.resource.GroupResource().String()}
+func (c *Client) inventory(ctx context.Context, r reading) (out Inventory) {
+	out.Resource = r.resource.GroupResource().String()
 	query := url.Values{"limit": {strconv.Itoa(pageLimit)}}
 	for {
 		page, err := c.listPage(ctx, request{verb: "list", resource: r.resource, query: query, accept: r.accept})
-		if errors.Is(err, karmada.ErrGone) {
-			out.Absent = true
-			return out
-		}
 		if err != nil {
-			out.Err = err
+			out.Absent, out.Err = absence(err)
 			return out
 		}
 		out.Count += len(page.Items)
 		for _, item := range page.Items {
-			if found := r.problem(item); found.Problem != "" {
+			if found := r.decode(item); found.Problem != "" {
 				out.Malformed = append(out.Malformed, found)
 			}
 		}
@@ -122,22 +117,30 @@ func (c *Client) inventory(ctx context.Context, r reading) Inventory {
 	}
 }
 
-// Watched is how the watch of one resource went.
+// absence separates "the resource is not served" from other errors.
+func absence(err error) (absent bool, other error) {
+	if errors.Is(err, karmada.ErrGone) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Watched is the result of a trial watch of one resource.
 type Watched struct {
 	Resource string
-	// Events came while it was open, bookmarks included.
+	// Events counts those received, bookmarks included.
 	Events int
-	// Absent tells that this API server does not serve the resource.
+	// Absent: this API server does not serve the resource.
 	Absent bool
-	// Err is why it could not be opened, or broke; classified.
+	// Err is why the watch could not be opened, or broke; classified.
 	Err error
 }
 
-// watchOpen is for how long a watch is held open to see that it stays so.
+// watchOpen is how long a trial watch stays open.
 const watchOpen = time.Second
 
-// Watches opens a watch on each resource that lifeboat controller follows and that may be
-// watched, from the version of its list, and closes it after a moment.
+// Watches opens a watch on each resource that lifeboat controller follows and that the user
+// may watch, from the version of its list, and closes it after watchOpen.
 func (c *Client) Watches(ctx context.Context, may May) []Watched {
 	var all []Watched
 	for _, r := range []schema.GroupVersionResource{clusterResource, ruleResource, policyResource, rbResource, crbResource} {
@@ -145,10 +148,9 @@ func (c *Client) Watches(ctx context.Context, may May) []Watched {
 			continue
 		}
 		w := Watched{Resource: r.GroupResource().String()}
-		w.Events, w.Err = c.watchOnce(ctx, r)
-		if errors.Is(w.Err, karmada.ErrGone) {
-			w.Absent, w.Err = true, nil
-		}
+		var err error
+		w.Events, err = c.watchOnce(ctx, r)
+		w.Absent, w.Err = absence(err)
 		all = append(all, w)
 	}
 	return all
@@ -169,50 +171,33 @@ func (c *Client) watchOnce(ctx context.Context, r schema.GroupVersionResource) (
 		return 0, classify(request{verb: "watch", resource: r}, err, 0)
 	}
 	defer w.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return events, nil // it was open all the time
-		case e, open := <-w.ResultChan():
-			switch {
-			case !open:
-				return events, nil
-			case e.Type == watch.Error:
-				return events, classify(request{verb: "watch", resource: r}, apierrors.FromObject(e.Object), 0)
-			}
-			events++
+	for e := range w.ResultChan() { // closed by the server, or when ctx ends
+		if e.Type == watch.Error && ctx.Err() == nil {
+			return events, classify(request{verb: "watch", resource: r}, apierrors.FromObject(e.Object), 0)
 		}
+		events++
 	}
+	return events, nil
 }
 
-// syncPoll is how often InStep looks whether everything was listed.
+// syncPoll is how often InStep checks whether everything was listed.
 const syncPoll = 50 * time.Millisecond
 
-// Sight is how much a watch has seen.
+// Sight counts the objects that a watch has seen.
 type Sight struct{ Clusters, Rules, Bindings int }
 
-// InStep runs the watch that lifeboat controller runs until it has seen everything once,
-// and says what it saw.
+// InStep runs the watch of lifeboat controller until it has listed everything once, and
+// returns the counts.
 func (c *Client) InStep(ctx context.Context) (Sight, error) {
 	running, stop := context.WithCancel(ctx)
-	w := NewWatch(WatchConfig{Client: c}, Handlers{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = w.Run(running) // what it cannot watch is never seen, and told below
-	}()
-	defer func() {
-		stop()
-		<-ended
-	}()
-	tick := time.NewTicker(syncPoll)
-	defer tick.Stop()
-	for !w.HasSynced() {
-		select {
-		case <-ctx.Done():
-			return Sight{}, fmt.Errorf("the watch did not see everything: %w: %w", karmada.ErrUnreachable, ctx.Err())
-		case <-tick.C:
-		}
+	w := NewWatch(c, Handlers{})
+	var ended sync.WaitGroup
+	ended.Go(func() { _ = w.Run(running) }) // resources that it cannot watch never sync
+	defer ended.Wait()
+	defer stop()
+	err := wait.PollUntilContextCancel(ctx, syncPoll, true, func(context.Context) (bool, error) { return w.HasSynced(), nil })
+	if err != nil {
+		return Sight{}, fmt.Errorf("the watch did not see everything: %w: %w", karmada.ErrUnreachable, err)
 	}
 	return Sight{len(w.Clusters()), len(w.Rules()), len(w.Bindings())}, nil
 }

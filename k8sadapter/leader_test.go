@@ -162,9 +162,9 @@ func TestALeaseThatWouldProtectNobodyIsRefused(t *testing.T) {
 
 func TestALeaderWhoseLeaseWasLostBeforeItBeganNeverBegins(t *testing.T) {
 	led := false
-	term := &term{ctx: t.Context(), run: func(context.Context) { led = true }, end: func() {}, over: make(chan struct{})}
-	require.ErrorIs(t, term.outcome(leaderConfig("one")), ErrLeadershipLost)
-	term.lead(t.Context()) // the goroutine that client-go starts comes late
+	leadership := &leadership{ctx: t.Context(), run: func(context.Context) { led = true }, end: func() {}, over: make(chan struct{})}
+	require.ErrorIs(t, leadership.outcome(leaderConfig("one")), ErrLeadershipLost)
+	leadership.lead(t.Context()) // the goroutine that client-go starts comes late
 	assert.False(t, led)
 }
 
@@ -182,7 +182,7 @@ func TestALeaseThatCannotBeHadIsSaidOnce(t *testing.T) {
 	server.down = false
 	server.mutex.Unlock()
 	require.NoError(t, <-ended)
-	require.Equal(t, 1, strings.Count(said.String(), "the lease cannot be had"), said.String())
-	require.Equal(t, 1, strings.Count(said.String(), "the lease can be had again"), said.String())
+	require.Equal(t, 1, strings.Count(said.String(), "cannot use the Lease"), said.String())
+	require.Equal(t, 1, strings.Count(said.String(), "can use the Lease again"), said.String())
 	require.NotContains(t, said.String(), "level=ERROR")
 }

@@ -2,6 +2,7 @@ package k8sadapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,25 @@ var heldAlone = strings.Replace(held, `{"fromCluster":"m1","producer":"Other","r
 // beside is shared while Karmada's own taint manager evicts it from m3.
 var beside = strings.Replace(shared, `"producer":"Other"`, `"producer":"TaintManager","purgeMode":"Gracefully"`, 1)
 
+// patchOf builds the patch of any write to a binding.
+func patchOf(write any) ([]byte, error) {
+	switch w := write.(type) {
+	case activities.EvictWrite:
+		return evictPatch(w)
+	case activities.RestoreWrite:
+		return restorePatch(w)
+	case activities.HoldWrite:
+		return holdPatch(w)
+	case activities.ReleaseWrite:
+		return releasePatch(w)
+	case activities.MarkWrite:
+		return markPatch(w)
+	case activities.HoldersWrite:
+		return holdersPatch(w)
+	}
+	panic(fmt.Sprintf("%T is no write to a binding", write))
+}
+
 func decoded(t *testing.T, raw string) *karmada.Binding {
 	t.Helper()
 	b := DecodeBinding([]byte(raw))
@@ -50,121 +70,95 @@ func decoded(t *testing.T, raw string) *karmada.Binding {
 // Rules: R4.7-7, R4.7-8, R4.7-9, R4.7-13.
 func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 	putBack := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m2","replicas":1},{"name":"m1","replicas":1}]`, 1)
+	grown := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m5","replicas":1},{"name":"m2","replicas":3,"later":1}]`, 1)
 	emptied := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[]`, 1)
 	twice := strings.Replace(heldAlone, `"gracefulEvictionTasks":[`,
 		`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Lifeboat","reason":"ClusterFailover"},`, 1)
 	const m4 = `{"fromCluster":"m4","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true}`
 	cases := map[string]struct {
-		patch func() ([]byte, error)
+		write any
 		want  string
 	}{
 		"a hold beside the task of Karmada's taint manager leaves that as it is": {
-			patch: func() ([]byte, error) {
-				return holdPatch(activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at, Reason: karmada.TaskReason})
-			},
+			write: activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at, Reason: karmada.TaskReason},
 			want: `{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m3","producer":"TaintManager","purgeMode":"Gracefully","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m3","purgeMode":"Gracefully","reason":"ClusterFailover","message":"o","producer":"Lifeboat","suppressDeletion":true,` +
 				`"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"an eviction removes the cluster and appends a task": {
-			patch: func() ([]byte, error) {
-				return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: karmada.TaskReason})
-			},
+			write: activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: karmada.TaskReason},
 			want: `{"metadata":{"resourceVersion":"7"},"spec":{"clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]}],` +
 				`"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m1","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"binding-migration/m1/shop/cart","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"a repeat keeps the one task and sets its replicas to what was taken out": {
-			patch: func() ([]byte, error) {
-				return evictPatch(activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at, Reason: karmada.TaskReason})
-			},
+			write: activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at, Reason: karmada.TaskReason},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1}],"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"new","producer":"Lifeboat","reason":"ClusterFailover","replicas":1,"suppressDeletion":true},` + m4 + `]}}`,
 		},
 		"a repeat after the cluster is out keeps the replicas": {
-			patch: func() ([]byte, error) {
-				return evictPatch(activities.EvictWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Now: at, Reschedule: true})
-			},
+			write: activities.EvictWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Now: at, Reschedule: true},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"ClusterFailover","replicas":2,"suppressDeletion":true},` + m4 + `],` +
 				`"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
 		},
 		"a swap puts a former cluster back, drops its task and holds the failing one": {
-			patch: func() ([]byte, error) {
-				return evictPatch(activities.EvictWrite{
-					Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at, Reason: karmada.TaskReason,
-					Back: &karmada.TargetCluster{Name: "m1", Replicas: 2},
-				})
+			write: activities.EvictWrite{
+				Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at, Reason: karmada.TaskReason,
+				Back: &karmada.TargetCluster{Name: "m1", Replicas: 2},
 			},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 +
 				`,{"fromCluster":"m2","purgeMode":"Gracefully","replicas":1,"reason":"ClusterFailover","message":"o","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2"]}]}}`,
 		},
 		"a put-back takes out what came since, and gives back what grew": {
-			patch: func() ([]byte, error) {
-				b := decoded(t, strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m5","replicas":1},{"name":"m2","replicas":3,"later":1}]`, 1))
-				return restorePatch(activities.RestoreWrite{
-					Binding: b, Cluster: "m1", Replicas: 2, Now: at, Away: []string{"m5"}, Shrunk: []karmada.TargetCluster{{Name: "m2", Replicas: 1}},
-				})
+			write: activities.RestoreWrite{
+				Binding: decoded(t, grown), Cluster: "m1", Replicas: 2, Now: at, Away: []string{"m5"}, Shrunk: []karmada.TargetCluster{{Name: "m2", Replicas: 1}},
 			},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"later":1,"name":"m2","replicas":1},{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a second Lifeboat task is folded into the first": {
-			patch: func() ([]byte, error) {
-				return holdPatch(activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason})
-			},
+			write: activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m1","message":"o","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true},` + m4 + `]}}`,
 		},
 		"a restore puts all back and drops Lifeboat's task, not the other producer's": {
-			patch: func() ([]byte, error) {
-				return restorePatch(activities.RestoreWrite{
-					Binding: decoded(t, held), Cluster: "m1", Replicas: 2, Now: at, Reschedule: true,
-					Others: []karmada.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
-				})
+			write: activities.RestoreWrite{
+				Binding: decoded(t, held), Cluster: "m1", Replicas: 2, Now: at, Reschedule: true,
+				Others: []karmada.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
 			},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1},{"name":"m1","replicas":2},{"name":"m5"}],` +
 				`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Other","reason":"R"},` + m4 + `],"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
 		},
 		"a restore into an empty result": {
-			patch: func() ([]byte, error) {
-				return restorePatch(activities.RestoreWrite{Binding: decoded(t, emptied), Cluster: "m1", Replicas: 2})
-			},
-			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
+			write: activities.RestoreWrite{Binding: decoded(t, emptied), Cluster: "m1", Replicas: 2},
+			want:  `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a hold again leaves the targets alone": {
-			patch: func() ([]byte, error) {
-				return holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Replicas: 2, Now: at})
-			},
+			write: activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Replicas: 2, Now: at},
 			want: `{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m9","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"o","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"a release drops Lifeboat's task": {
-			patch: func() ([]byte, error) {
-				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, heldAlone), Cluster: "m1"})
-			},
-			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` + m4 + `]}}`,
+			write: activities.ReleaseWrite{Binding: decoded(t, heldAlone), Cluster: "m1"},
+			want:  `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a release of nothing only confirms": {
-			patch: func() ([]byte, error) {
-				return releasePatch(activities.ReleaseWrite{Binding: decoded(t, shared), Cluster: "m1"})
-			},
-			want: `{"metadata":{"resourceVersion":"7"}}`,
+			write: activities.ReleaseWrite{Binding: decoded(t, shared), Cluster: "m1"},
+			want:  `{"metadata":{"resourceVersion":"7"}}`,
 		},
 		"a mark changes reason and owner": {
-			patch: func() ([]byte, error) {
-				return markPatch(activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: karmada.TaskReasonNeedsOperator})
-			},
+			write: activities.MarkWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Reason: karmada.TaskReasonNeedsOperator},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"LifeboatNeedsOperator","replicas":2,"suppressDeletion":true},` + m4 + `]}}`,
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			patch, err := c.patch()
+			patch, err := patchOf(c.write)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, string(patch))
 		})
@@ -180,44 +174,24 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 	unread := decoded(t, shared)
 	unread.ResourceVersion = ""
 	cases := map[string]struct {
-		patch func() ([]byte, error)
+		write any
 		want  string
 	}{
-		"evicting beside another producer's task": {patch: func() ([]byte, error) {
-			return evictPatch(activities.EvictWrite{Binding: decoded(t, held), Cluster: "m1"})
-		}, want: `producer "Other"`},
-		"holding beside another producer's task": {patch: func() ([]byte, error) {
-			return holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m3"})
-		}, want: `producer "Other"`},
-		"holding beside a task that says Directly": {patch: func() ([]byte, error) {
-			return holdPatch(activities.HoldWrite{Binding: decoded(t, strings.Replace(beside, "Gracefully", "Directly", 1)), Cluster: "m3"})
-		}, want: `producer "TaintManager"`},
-		"evicting beside Karmada's taint manager": {patch: func() ([]byte, error) {
-			return evictPatch(activities.EvictWrite{Binding: decoded(t, beside), Cluster: "m3"})
-		}, want: `producer "TaintManager"`},
-		"evicting from what is no target": {patch: func() ([]byte, error) {
-			return evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m8"})
-		}, want: "no target"},
-		"evicting a malformed binding": {patch: func() ([]byte, error) {
-			return evictPatch(activities.EvictWrite{Binding: malformed, Cluster: "m1"})
-		}, want: "malformed"},
-		"writing without the items as read": {patch: func() ([]byte, error) {
-			return releasePatch(activities.ReleaseWrite{Binding: bare, Cluster: "m1"})
-		}, want: "missing"},
-		"writing without a resourceVersion": {patch: func() ([]byte, error) {
-			return releasePatch(activities.ReleaseWrite{Binding: unread, Cluster: "m1"})
-		}, want: "resourceVersion"},
-		"writing nothing": {patch: func() ([]byte, error) { return releasePatch(activities.ReleaseWrite{Cluster: "m1"}) }, want: "no binding"},
-		"restoring another that has a task of its own": {patch: func() ([]byte, error) {
-			return restorePatch(activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []karmada.TargetCluster{{Name: "m4"}}})
-		}, want: "m4 has a task"},
-		"marking what is not Lifeboat's": {patch: func() ([]byte, error) {
-			return markPatch(activities.MarkWrite{Binding: decoded(t, shared), Cluster: "m3", Reason: "X"})
-		}, want: "no Lifeboat task"},
+		"evicting beside another producer's task":      {write: activities.EvictWrite{Binding: decoded(t, held), Cluster: "m1"}, want: `producer "Other"`},
+		"holding beside another producer's task":       {write: activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m3"}, want: `producer "Other"`},
+		"holding beside a task that says Directly":     {write: activities.HoldWrite{Binding: decoded(t, strings.Replace(beside, "Gracefully", "Directly", 1)), Cluster: "m3"}, want: `producer "TaintManager"`},
+		"evicting beside Karmada's taint manager":      {write: activities.EvictWrite{Binding: decoded(t, beside), Cluster: "m3"}, want: `producer "TaintManager"`},
+		"evicting from what is no target":              {write: activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m8"}, want: "no target"},
+		"evicting a malformed binding":                 {write: activities.EvictWrite{Binding: malformed, Cluster: "m1"}, want: "malformed"},
+		"writing without the items as read":            {write: activities.ReleaseWrite{Binding: bare, Cluster: "m1"}, want: "missing"},
+		"writing without a resourceVersion":            {write: activities.ReleaseWrite{Binding: unread, Cluster: "m1"}, want: "resourceVersion"},
+		"writing nothing":                              {write: activities.ReleaseWrite{Cluster: "m1"}, want: "no binding"},
+		"restoring another that has a task of its own": {write: activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []karmada.TargetCluster{{Name: "m4"}}}, want: "m4 has a task"},
+		"marking what is not Lifeboat's":               {write: activities.MarkWrite{Binding: decoded(t, shared), Cluster: "m3", Reason: "X"}, want: "no Lifeboat task"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := c.patch()
+			_, err := patchOf(c.write)
 			require.ErrorIs(t, err, karmada.ErrInvalid)
 			assert.ErrorContains(t, err, c.want)
 		})
@@ -394,6 +368,234 @@ func TestARescheduleIsAskedForInALaterSecondThanTheLastAnswer(t *testing.T) {
 			require.NoError(t, err)
 			edit.reschedule(true, now)
 			assert.True(t, edit.rescheduleAt.Time.Equal(answered.Add(time.Second)), edit.rescheduleAt)
+		})
+	}
+}
+
+// The task says how the old copy goes: to Karmada, and to a run that takes it over.
+func TestKarmada6676ATaskCarriesThePurgeMode(t *testing.T) {
+	modeOf := func(patch []byte, err error) karmada.PurgeMode {
+		t.Helper()
+		require.NoError(t, err)
+		var sent struct {
+			Spec struct {
+				Tasks []taskWire `json:"gracefulEvictionTasks"`
+			} `json:"spec"`
+		}
+		require.NoError(t, json.Unmarshal(patch, &sent))
+		for _, task := range sent.Spec.Tasks {
+			if task.FromCluster == "m1" {
+				require.True(t, *task.SuppressDeletion)
+				return task.PurgeMode
+			}
+		}
+		require.Fail(t, "no task for m1")
+		return ""
+	}
+	for want, asked := range map[karmada.PurgeMode]karmada.PurgeMode{
+		karmada.PurgeDirectly: karmada.PurgeDirectly, karmada.PurgeNever: karmada.PurgeNever, karmada.PurgeGracefully: "",
+	} {
+		require.Equal(t, want, modeOf(evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at, Purge: asked})))
+		require.Equal(t, want, modeOf(holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at, Purge: asked})))
+	}
+}
+
+// A task that stood for parents, or as a ban, had a mode, clusters and a time that were
+// not the binding's own: its own migration writes its own, and keeps them from then on.
+//
+// Rules: R4.8-11.
+func TestATaskTakenOverSaysWhatItsNewOwnersWould(t *testing.T) {
+	const before = `"purgeMode":"Gracefully","creationTimestamp":"2026-11-20T10:00:00Z","clustersBeforeFailover":["m9"],`
+	task := func(patch []byte, err error) taskWire {
+		t.Helper()
+		require.NoError(t, err)
+		var sent bindingPatch
+		require.NoError(t, json.Unmarshal(patch, &sent))
+		var out taskWire
+		require.NoError(t, json.Unmarshal((*sent.Spec.Tasks)[1], &out))
+		require.Equal(t, "m1", out.FromCluster)
+		return out
+	}
+	standing := func(reason, message string) *karmada.Binding {
+		old := `"reason":"LifeboatDependent","message":"p1 p2"`
+		require.Contains(t, dependent, old)
+		return decoded(t, strings.Replace(dependent, old, before+`"reason":"`+reason+`","message":"`+message+`"`, 1))
+	}
+	evict := func(b *karmada.Binding, mode karmada.PurgeMode) ([]byte, error) {
+		return evictPatch(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason, Purge: mode})
+	}
+	for name, reason := range map[string]string{"held for parents": karmada.TaskReasonDependent, "a drain's ban": karmada.TaskReasonBanned} {
+		t.Run(name, func(t *testing.T) {
+			got := task(evict(standing(reason, "p1"), karmada.PurgeNever))
+			require.Equal(t, karmada.PurgeNever, got.PurgeMode)
+			require.Equal(t, []string{"m1"}, got.ClustersBeforeFailover)
+			require.True(t, got.CreationTimestamp.Time.Equal(at.Truncate(time.Second)))
+			got = task(holdPatch(activities.HoldWrite{
+				Binding: standing(reason, "p1"), Cluster: "m1", Owner: "own", Now: at, Purge: karmada.PurgeNever, Before: []string{"m1", "m2"},
+			}))
+			require.Equal(t, karmada.PurgeNever, got.PurgeMode)
+			require.Equal(t, []string{"m1", "m2"}, got.ClustersBeforeFailover)
+		})
+	}
+	own := task(evict(standing(karmada.TaskReason, "own p1"), karmada.PurgeNever))
+	require.Equal(t, karmada.PurgeGracefully, own.PurgeMode, "a repeat changes no mode")
+	require.Equal(t, []string{"m9"}, own.ClustersBeforeFailover)
+	_, err := evict(standing(karmada.TaskReasonDependent, "p1"), karmada.PurgeDirectly)
+	require.ErrorIs(t, err, karmada.ErrInvalid, "Directly would delete it under its parents")
+}
+
+// Rules: R4.8-15.
+func TestDecodeBinding_PreserveResourcesOnDeletion(t *testing.T) {
+	decoded := func(value string) karmada.Binding {
+		return DecodeBinding([]byte(`{"metadata":{"name":"a","namespace":"shop"},"spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"}` + value + `}}`))
+	}
+	require.True(t, decoded(`,"preserveResourcesOnDeletion":true`).PreservesCopies)
+	require.False(t, decoded(`,"preserveResourcesOnDeletion":false`).PreservesCopies)
+	require.False(t, decoded("").PreservesCopies)
+	require.Contains(t, decoded(`,"preserveResourcesOnDeletion":"yes"`).Malformed, "preserveResourcesOnDeletion")
+}
+
+// dependent is a binding of a ConfigMap that two parents hold on m1.
+const dependent = `{
+  "metadata":{"name":"config-configmap","namespace":"shop","uid":"u1","resourceVersion":"9"},
+  "spec":{"resource":{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"config"},
+    "clusters":[{"name":"m1"}],
+    "requiredBy":[{"namespace":"shop","name":"cart-deployment","clusters":[{"name":"m1","replicas":2}]},{"namespace":"shop","name":"menu-deployment"}],
+    "gracefulEvictionTasks":[
+      {"fromCluster":"m3","producer":"Other","reason":"R","later":1},
+      {"fromCluster":"m1","producer":"Lifeboat","reason":"LifeboatDependent","message":"p1 p2","suppressDeletion":true,"later":1}]}}`
+
+const others = `{"fromCluster":"m3","producer":"Other","reason":"R","later":1}`
+
+// Rules: R4.10-2, R4.10-4, R4.10-6.
+func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
+	free := strings.Replace(dependent, `,
+      {"fromCluster":"m1","producer":"Lifeboat","reason":"LifeboatDependent","message":"p1 p2","suppressDeletion":true,"later":1}`, "", 1)
+	owned := strings.Replace(dependent, `"reason":"LifeboatDependent","message":"p1 p2"`, `"reason":"ClusterFailover","message":"own p1"`, 1)
+	holders := func(raw string, names ...string) activities.HoldersWrite {
+		return activities.HoldersWrite{Binding: decoded(t, raw), Cluster: "m1", Holders: names, Now: at}
+	}
+	for name, c := range map[string]struct {
+		write any
+		want  string
+	}{
+		"the first appends a task": {
+			write: holders(free, "p1"),
+			want: `{"fromCluster":"m1","purgeMode":"Gracefully","reason":"LifeboatDependent","message":"p1","producer":"Lifeboat",` +
+				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m1"]}`,
+		},
+		"a further one changes its message alone": {
+			write: holders(dependent, "p1", "p2", "p3"),
+			want:  `{"fromCluster":"m1","later":1,"message":"p1 p2 p3","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
+		},
+		"the last takes it away": {write: holders(dependent)},
+		"the dependent's own migration takes it over": {
+			write: activities.EvictWrite{Binding: decoded(t, dependent), Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason},
+			want: `{"clustersBeforeFailover":["m1"],"creationTimestamp":"2026-11-21T10:00:00Z","fromCluster":"m1","later":1,` +
+				`"message":"own p1 p2","producer":"Lifeboat","purgeMode":"Gracefully","reason":"ClusterFailover",`,
+		},
+		"and leaves it to its parents": {
+			write: activities.ReleaseWrite{Binding: decoded(t, owned), Cluster: "m1"},
+			want:  `{"fromCluster":"m1","later":1,"message":"p1","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
+		},
+		"whose own hold it does not touch": {
+			write: activities.ReleaseWrite{Binding: decoded(t, dependent), Cluster: "m1"},
+			want:  "unchanged",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch, err := patchOf(c.write)
+			require.NoError(t, err)
+			if c.want == "unchanged" {
+				require.JSONEq(t, `{"metadata":{"resourceVersion":"9"}}`, string(patch))
+				return
+			}
+			require.Contains(t, string(patch), `"gracefulEvictionTasks":[`+others, "what others wrote stays as it is")
+			require.Contains(t, string(patch), c.want)
+			if c.want == "" {
+				require.NotContains(t, string(patch), "Lifeboat")
+			}
+		})
+	}
+	b := decoded(t, dependent)
+	require.Equal(t, []karmada.RequiredBy{
+		{Namespace: "shop", Name: "cart-deployment", Clusters: []string{"m1"}}, {Namespace: "shop", Name: "menu-deployment"},
+	}, b.RequiredBy)
+	require.True(t, b.ServesOn("m1"))
+}
+
+// Rules: R4.10-7.
+func TestNoHolderIsEverCutOff(t *testing.T) {
+	long := strings.Repeat("x", 1020)
+	crowded := decoded(t, strings.Replace(dependent, "p1 p2", long, 1))
+	_, err := holdersPatch(activities.HoldersWrite{Binding: crowded, Cluster: "m1", Holders: []string{long, "p2p3"}})
+	require.ErrorIs(t, err, karmada.ErrInvalid)
+	_, err = evictPatch(activities.EvictWrite{Binding: crowded, Cluster: "m1", Owner: "owner", Now: at, Reason: karmada.TaskReason})
+	require.ErrorIs(t, err, karmada.ErrInvalid)
+}
+
+// Eviction tasks were silently dropped by concurrent patches of the whole list: whoever
+// wrote last had not read what the other one wrote. Each of Lifeboat's writes is refused then,
+// and repeated on what stands it keeps all of it.
+//
+// Rules: R4.7-7, R4.7-9, R4.7-10.
+func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
+	// The other one adds a task of its own and moves a replica, between Lifeboat's read and Lifeboat's write.
+	const theirs = `{"fromCluster":"m5","producer":"TaintManager","reason":"TaintUntolerated","gracePeriodSeconds":9}`
+	meanwhile := strings.NewReplacer(
+		`"gracefulEvictionTasks":[`, `"gracefulEvictionTasks":[`+theirs+`,`, `"resourceVersion":"7"`, `"resourceVersion":"8"`, `"resourceVersion":"9"`, `"resourceVersion":"10"`,
+	)
+	for name, c := range map[string]struct {
+		stands string
+		ours   int // Lifeboat tasks for m1 after the write
+		write  func(*Client, *karmada.Binding) (karmada.Binding, error)
+	}{
+		"evict": {stands: shared, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Evict(t.Context(), activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
+		}},
+		"hold": {stands: shared, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Hold(t.Context(), activities.HoldWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
+		}},
+		"release": {stands: heldAlone, ours: 0, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Release(t.Context(), activities.ReleaseWrite{Binding: b, Cluster: "m1"})
+		}},
+		"restore": {stands: heldAlone, ours: 0, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Restore(t.Context(), activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at})
+		}},
+		"mark": {stands: heldAlone, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
+			return k.Mark(t.Context(), activities.MarkWrite{Binding: b, Cluster: "m1", Reason: karmada.TaskReasonKept})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &apiServer{objects: map[string]string{rbPath: c.stands}}
+			client := connect(t, server, Options{})
+			key := karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}
+			read, err := client.Binding(t.Context(), key)
+			require.NoError(t, err)
+			others := len(read.Tasks)
+			if _, at := read.TaskFor("m1"); at >= 0 {
+				others--
+			}
+			now := meanwhile.Replace(c.stands)
+			require.NotEqual(t, read.ResourceVersion, version([]byte(now)))
+			server.mutex.Lock()
+			server.objects[rbPath] = now
+			server.mutex.Unlock()
+
+			_, err = c.write(client, &read)
+			require.ErrorIs(t, err, karmada.ErrConflict)
+			server.mutex.Lock()
+			require.Equal(t, now, server.objects[rbPath], "what the other one wrote stands as it was")
+			server.mutex.Unlock()
+
+			read, err = client.Binding(t.Context(), key)
+			require.NoError(t, err)
+			after, err := c.write(client, &read)
+			require.NoError(t, err)
+			require.Len(t, after.Tasks, others+1+c.ours, "every task of others, the new one too, and Lifeboat's: %+v", after.Tasks)
+			_, at := after.TaskFor("m1")
+			require.Equal(t, c.ours == 1, at >= 0)
+			require.Contains(t, server.objects[rbPath], `"gracePeriodSeconds":9`, "with the fields that we do not know")
 		})
 	}
 }

@@ -1,29 +1,94 @@
 package k8sadapter
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// grant is several verbs on one resource.
-func grant(why, group, resource string, verbs ...string) []Permission {
-	permissions := make([]Permission, 0, len(verbs))
-	for _, verb := range verbs {
-		permissions = append(permissions, Permission{Group: group, Resource: resource, Verb: verb, Why: why})
+// Permission is one verb on one resource that a process needs.
+type Permission struct {
+	Group       string // "" is the core group
+	Resource    string
+	Subresource string
+	Namespace   string // "" means all of them, or a cluster-scoped resource
+	Name        string // "" means any object
+	Verb        string
+	Why         string // the purpose, to follow "to"
+}
+
+// String is "patch resourcebindings.work.karmada.io".
+func (p Permission) String() string {
+	resource := schema.GroupVersionResource{Group: p.Group, Resource: p.Resource}
+	text := p.Verb + " " + request{resource: resource, subresource: p.Subresource}.permission()
+	if p.Name != "" {
+		text += " named " + p.Name
+	}
+	if p.Namespace != "" {
+		text += " in namespace " + p.Namespace
+	}
+	return text
+}
+
+// Finding is the answer to one Permission.
+type Finding struct {
+	Permission Permission
+	Allowed    bool
+	// Err is set when the API server did not answer; Allowed is false then.
+	Err error
+}
+
+// Preflight checks each permission by a SelfSubjectAccessReview, which changes nothing, and
+// returns one finding for each.
+func (c *installation) Preflight(ctx context.Context, permissions []Permission) []Finding {
+	findings := make([]Finding, 0, len(permissions))
+	for _, p := range permissions {
+		allowed, err := c.allowed(ctx, p)
+		findings = append(findings, Finding{Permission: p, Allowed: allowed, Err: err})
+	}
+	return findings
+}
+
+// Missing are the permissions that are not granted, or unknown.
+func Missing(findings []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Allowed })
+}
+
+func (c *installation) allowed(ctx context.Context, p Permission) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Group: p.Group, Resource: p.Resource, Subresource: p.Subresource, Namespace: p.Namespace, Name: p.Name, Verb: p.Verb,
+		},
+	}}
+	answer, err := c.typed.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("check whether one may %s: %w", p, classify(request{verb: "create", resource: reviewResource}, err, 0))
+	}
+	return answer.Status.Allowed, nil
+}
+
+// grant is several verbs on each of some resources.
+func grant(why string, resources []schema.GroupVersionResource, verbs ...string) (permissions []Permission) {
+	for _, r := range resources {
+		for _, verb := range verbs {
+			permissions = append(permissions, Permission{Group: r.Group, Resource: r.Resource, Verb: verb, Why: why})
+		}
 	}
 	return permissions
 }
 
-const (
-	groupCluster = "cluster.karmada.io"
-	groupWork    = "work.karmada.io"
-	groupPolicy  = "policy.karmada.io"
-)
+type resources = []schema.GroupVersionResource
 
 // ControllerPermissions are what the controller needs in a mode, its Lease included.
 func ControllerPermissions(mode rules.Mode, leaseNamespace, leaseName string) []Permission {
-	leases := grant("elect one leader", "coordination.k8s.io", "leases", "create", "get", "update")
+	leases := grant("elect one leader", resources{leaseResource}, "create", "get", "update")
 	for i := range leases {
 		leases[i].Namespace = leaseNamespace
 		if leases[i].Verb != "create" { // which RBAC cannot limit to a name
@@ -31,68 +96,61 @@ func ControllerPermissions(mode rules.Mode, leaseNamespace, leaseName string) []
 		}
 	}
 	all := slices.Concat(
-		grant("see clusters fail and recover", groupCluster, "clusters", "list", "watch"),
-		grant("know the rules", RuleGroup, "clustertaintrules", "get", "list", "watch"),
-		grant("see bindings move", groupWork, "resourcebindings", "list", "watch"),
-		grant("see bindings move", groupWork, "clusterresourcebindings", "list", "watch"),
+		grant("see clusters fail and recover", resources{clusterResource}, "list", "watch"),
+		grant("know the rules", resources{ruleResource}, "get", "list", "watch"),
+		grant("see bindings move", resources{rbResource, crbResource}, "list", "watch"),
 		leases,
 	)
 	if mode == rules.ModeEnforce {
-		status := grant("say which rules are refused and why", RuleGroup, "clustertaintrules", "patch")
+		status := grant("say which rules are refused and why", resources{ruleResource}, "patch")
 		status[0].Subresource = "status"
-		all = slices.Concat(all, status, grant("report malformed objects", "", "events", "create", "get", "patch"))
+		all = slices.Concat(all, status, grant("report malformed objects", resources{eventResource}, "create", "get", "patch"))
 	}
 	return all
 }
 
-// PolicyPermissions are what either process needs besides, verb by verb, where
-// Karmada's ClusterTaintPolicies are honoured: the controller watches, the worker lists.
+// PolicyPermissions are what either process needs besides where it honours Karmada's
+// ClusterTaintPolicies: the controller watches them, the worker lists them.
 func PolicyPermissions(verbs ...string) []Permission {
-	return grant("know Karmada's rules", groupPolicy, "clustertaintpolicies", verbs...)
+	return grant("know Karmada's rules", resources{policyResource}, verbs...)
 }
 
 // WorkerPermissions are what the worker needs in a mode.
 func WorkerPermissions(mode rules.Mode) []Permission {
 	all := slices.Concat(
-		grant("read conditions and taints", groupCluster, "clusters", "get", "list"),
-		grant("know the rules", RuleGroup, "clustertaintrules", "list"),
-		grant("find what is affected", groupWork, "resourcebindings", "get", "list", "watch"),
-		grant("find what is affected", groupWork, "clusterresourcebindings", "get", "list", "watch"),
-		grant("follow old copies until they are gone", groupWork, "works", "get", "list"),
-		grant("read opt-outs and purge modes", groupPolicy, "propagationpolicies", "get"),
-		grant("read opt-outs and purge modes", groupPolicy, "clusterpropagationpolicies", "get"),
-		grant("read opt-outs", "", "namespaces", "get"),
+		grant("read conditions and taints", resources{clusterResource}, "get", "list"),
+		grant("know the rules", resources{ruleResource}, "list"),
+		grant("find what is affected", resources{rbResource, crbResource}, "get", "list", "watch"),
+		grant("follow old copies until they are gone", resources{workResource}, "get", "list"),
+		grant("read opt-outs and purge modes", resources{ppResource, cppResource}, "get"),
+		grant("read opt-outs", resources{namespaceResource}, "get"),
 	)
 	if mode == rules.ModeEnforce {
 		all = slices.Concat(all,
-			grant("taint and untaint", groupCluster, "clusters", "patch"),
-			grant("evict, restore and release", groupWork, "resourcebindings", "patch"),
-			grant("evict, restore and release", groupWork, "clusterresourcebindings", "patch"),
-			grant("end old copies on a cluster that is back", groupWork, "works", "patch"),
-			grant("say what was done", "", "events", "create", "get", "patch"),
+			grant("taint and untaint", resources{clusterResource}, "patch"),
+			grant("evict, restore and release", resources{rbResource, crbResource}, "patch"),
+			grant("end old copies on a cluster that is back", resources{workResource}, "patch"),
+			grant("say what was done", resources{eventResource}, "create", "get", "patch"),
 		)
 	}
 	return all
 }
 
 // ControllerLeasePermissions are what the worker needs besides in enforce, to see whether the
-// controller watches. Without the Lease's name nothing is asked.
+// controller watches; none without the Lease's name.
 func ControllerLeasePermissions(mode rules.Mode, namespace, name string) []Permission {
-	if mode != rules.ModeEnforce || name == "" {
-		return nil
-	}
-	all := grant("see whether the controller watches", "coordination.k8s.io", "leases", "get")
-	all[0].Namespace, all[0].Name = namespace, name
-	return all
+	return readLease("see whether the controller watches", mode, namespace, name)
 }
 
-// ManagerPermissions are what the worker needs besides in enforce, to see whether what Karmada
-// reports is kept up to date. Without the Lease's name nothing is asked.
+// ManagerPermissions are what the worker needs besides in enforce, to see whether
+// karmada-controller-manager keeps its reports up to date; none without the Lease's name.
 func ManagerPermissions(mode rules.Mode, namespace, name string) []Permission {
+	return readLease("see whether Karmada is up to date", mode, namespace, name)
+}
+
+func readLease(why string, mode rules.Mode, namespace, name string) []Permission {
 	if mode != rules.ModeEnforce || name == "" {
 		return nil
 	}
-	all := grant("see whether Karmada is up to date", "coordination.k8s.io", "leases", "get")
-	all[0].Namespace, all[0].Name = namespace, name
-	return all
+	return []Permission{{Group: leaseResource.Group, Resource: leaseResource.Resource, Namespace: namespace, Name: name, Verb: "get", Why: why}}
 }

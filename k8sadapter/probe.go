@@ -13,18 +13,18 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
-// probeTimeout bounds one probe: a cluster that needs longer is not well.
+// probeTimeout bounds one probe: a cluster that needs longer is not healthy.
 const probeTimeout = 5 * time.Second
 
-// livePaths are asked in this order; the second only where the first does not exist,
-// as Karmada does it.
+// livePaths are tried in this order; as in Karmada, the second only where the first does not
+// exist.
 var livePaths = []string{"readyz", "healthz"}
 
-// ProxyProber asks a member cluster through the Karmada API server's clusters/proxy,
+// ProxyProber probes a member cluster through the Karmada API server's clusters/proxy,
 // with the credentials that Karmada has for it. It needs get on clusters/proxy.
 type ProxyProber struct{ Client *Client }
 
-// Probe returns nil only when the cluster has answered that it is well.
+// Probe returns nil only when the cluster has answered that it is healthy.
 func (p ProxyProber) Probe(ctx context.Context, cluster string) error {
 	return probe(ctx, cluster, func(ctx context.Context, path string) error {
 		r := request{verb: "get", resource: clusterResource, name: cluster, subresource: "proxy"}
@@ -39,13 +39,12 @@ func (p ProxyProber) Probe(ctx context.Context, cluster string) error {
 	})
 }
 
-// EndpointProber asks a member cluster at the address in its spec.apiEndpoint,
-// without credentials, which Kubernetes answers unless anonymous access is off. A
-// certificate is checked against the system's roots unless the Cluster says
-// insecureSkipTLSVerification.
+// EndpointProber probes a member cluster at the address in its spec.apiEndpoint, without
+// credentials: Kubernetes answers unless anonymous access is off. It checks the certificate
+// against the system's roots unless the Cluster says insecureSkipTLSVerification.
 type EndpointProber struct{ Client *Client }
 
-// Probe returns nil only when the cluster has answered that it is well.
+// Probe returns nil only when the cluster has answered that it is healthy.
 func (p EndpointProber) Probe(ctx context.Context, cluster string) error {
 	raw, err := p.Client.do(ctx, request{verb: "get", resource: clusterResource, name: cluster})
 	if err != nil {
@@ -64,18 +63,18 @@ func (p EndpointProber) Probe(ctx context.Context, cluster string) error {
 		return fmt.Errorf("%w: cluster %s has no apiEndpoint", karmada.ErrInvalid, cluster)
 	}
 	transport := &http.Transport{
-		DisableKeepAlives: true,                                              // what was open before a death proves nothing
+		DisableKeepAlives: true,                                              // an older connection would prove nothing
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: at.Spec.Insecure}, //nolint:gosec // as its Cluster object says
 	}
-	// Whoever answers at that address does not say where else we ask.
+	// The server at that address must not redirect the probe to another one.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := &http.Client{Transport: transport, CheckRedirect: stay}
 	return probe(ctx, cluster, func(ctx context.Context, path string) error {
-		return ask(ctx, client, at.Spec.APIEndpoint, path)
+		return get(ctx, client, at.Spec.APIEndpoint, path)
 	})
 }
 
-func ask(ctx context.Context, client *http.Client, endpoint, path string) error {
+func get(ctx context.Context, client *http.Client, endpoint, path string) error {
 	target, err := url.JoinPath(endpoint, path)
 	if err != nil {
 		return fmt.Errorf("%w: apiEndpoint %q: %w", karmada.ErrInvalid, endpoint, err)
@@ -94,9 +93,8 @@ func ask(ctx context.Context, client *http.Client, endpoint, path string) error 
 		return nil
 	case http.StatusNotFound:
 		return fmt.Errorf("%s: %w", target, karmada.ErrGone)
-	default:
-		return fmt.Errorf("%s answers %s", target, answer.Status)
 	}
+	return fmt.Errorf("%s answers %s", target, answer.Status)
 }
 
 func probe(ctx context.Context, cluster string, get func(ctx context.Context, path string) error) error {

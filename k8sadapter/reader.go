@@ -10,11 +10,12 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// pageLimit is how many objects a page of a list holds when the caller does not say.
+// pageLimit is how many objects a page of a list holds by default.
 const pageLimit = 500
 
 // Cluster reads one member cluster.
@@ -31,9 +32,8 @@ func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	return listAll(ctx, c.requester, clusterResource, DecodeCluster)
 }
 
-// Rules reads every ClusterTaintRule and, where that source is on, every
-// ClusterTaintPolicy. A missing definition of Lifeboat's own is an error (ErrGone), not an
-// empty list: no rule and no answer are different things.
+// Rules reads every ClusterTaintRule and, where honoured, every ClusterTaintPolicy. A missing
+// definition of ClusterTaintRule is an error (ErrGone), not an empty list.
 func (c *Client) Rules(ctx context.Context) ([]rules.Rule, error) {
 	rules, err := listAll(ctx, c.requester, ruleResource, DecodeRule)
 	if errors.Is(err, karmada.ErrGone) {
@@ -58,8 +58,8 @@ func (c *Client) Binding(ctx context.Context, key karmada.BindingKey) (karmada.B
 }
 
 // Bindings reads one page: first all ResourceBindings, then all
-// ClusterResourceBindings. When the list moved on under a page token (410) the
-// error is an ErrConflict: start again from the first page.
+// ClusterResourceBindings. For an expired page token (410) the error is an ErrConflict: start
+// again from the first page.
 func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
 	if page.Kind == "" {
 		page.Kind = karmada.KindResourceBinding
@@ -81,13 +81,13 @@ func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities
 	return out, nil
 }
 
-// ClusterNow is Cluster for who may list clusters and not get one.
+// ClusterNow is Cluster for a user that may list clusters but not get one.
 func (c *Client) ClusterNow(ctx context.Context, name string) (karmada.Cluster, error) {
 	raw, err := c.only(ctx, request{verb: "list", resource: clusterResource}, name)
 	return decodeOnly(raw, err, DecodeCluster)
 }
 
-// BindingNow is Binding for who may list bindings and not get one.
+// BindingNow is Binding for a user that may list bindings but not get one.
 func (c *Client) BindingNow(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	raw, err := c.only(ctx, request{verb: "list", resource: bindingResource(key.Kind()), namespace: key.Namespace}, key.Name)
 	return decodeOnly(raw, err, DecodeBinding)
@@ -121,18 +121,18 @@ type listWire struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// list reads one page of a cluster-wide list, items as they came.
+// list reads one page of a cluster-wide list, items raw.
 func (c *requester) list(
 	ctx context.Context, resource schema.GroupVersionResource, limit int64, token string,
 ) (items []json.RawMessage, next string, err error) {
 	if limit <= 0 {
 		limit = pageLimit
 	}
-	r := request{verb: "list", resource: resource, query: url.Values{"limit": {strconv.FormatInt(limit, 10)}}}
+	query := url.Values{"limit": {strconv.FormatInt(limit, 10)}}
 	if token != "" {
-		r.query.Set("continue", token)
+		query.Set("continue", token)
 	}
-	page, err := c.listPage(ctx, r)
+	page, err := c.listPage(ctx, request{verb: "list", resource: resource, query: query})
 	return page.Items, page.Metadata.Continue, err
 }
 
@@ -166,4 +166,72 @@ func listAll[T any](
 		}
 		token = next
 	}
+}
+
+// surroundings reads the annotations of namespaces and policies.
+type surroundings struct{ *requester }
+
+// OptedOut reads the binding's namespace and its policy. by names the object that opts the
+// binding out ("namespace shop", "propagationpolicies shop/cart"), and is empty when none
+// does. An object that does not exist opts nothing out.
+func (c *surroundings) OptedOut(ctx context.Context, b *karmada.Binding) (by string, err error) {
+	if b.Key.Namespace != "" {
+		annotations, err := c.annotations(ctx, request{verb: "get", resource: namespaceResource, name: b.Key.Namespace})
+		if err != nil {
+			return "", err
+		}
+		if rules.OptedOut(annotations) {
+			return "namespace " + b.Key.Namespace, nil
+		}
+	}
+	policy, found := policyOf(b)
+	if !found {
+		return "", nil
+	}
+	annotations, err := c.annotations(ctx, policy)
+	if err != nil || !rules.OptedOut(annotations) {
+		return "", err
+	}
+	return policy.object(), nil
+}
+
+// PolicyAnnotation is one annotation of the binding's policy, empty when there is
+// no such policy or annotation.
+func (c *surroundings) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
+	policy, found := policyOf(b)
+	if !found {
+		return "", nil
+	}
+	annotations, err := c.annotations(ctx, policy)
+	return annotations[name], err
+}
+
+// policyOf is the request for the policy that a binding comes from. Karmada keeps its name in
+// annotations, which any writer of the binding can change: a name that no object can have
+// counts as no policy, because a request for it would be an error.
+func policyOf(b *karmada.Binding) (policy request, found bool) {
+	if name := b.Annotations[karmada.AnnotationPolicyName]; name != "" {
+		policy = request{verb: "get", resource: ppResource, namespace: b.Annotations[karmada.AnnotationPolicyNamespace], name: name}
+	} else {
+		policy = request{verb: "get", resource: cppResource, name: b.Annotations[karmada.AnnotationClusterPolicyName]}
+	}
+	if len(policy.namespace) > reason.MaxName || len(policy.name) > reason.MaxName || policy.check() != nil {
+		return request{}, false
+	}
+	return policy, true
+}
+
+// annotations reads those of one object; none when the object does not exist.
+func (c *surroundings) annotations(ctx context.Context, r request) (map[string]string, error) {
+	r.accept = acceptMetadata
+	raw, err := c.do(ctx, r)
+	if errors.Is(err, karmada.ErrGone) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var d decoding
+	_, meta := d.object(raw)
+	return meta.Annotations, nil
 }

@@ -8,31 +8,43 @@ import (
 // RuleGroup is the API group of Lifeboat's own kinds.
 const RuleGroup = "failover.lifeboat.dev"
 
+// The groups and versions of the resources below.
+var (
+	clusterVersion = schema.GroupVersion{Group: "cluster.karmada.io", Version: "v1alpha1"}
+	bindingVersion = schema.GroupVersion{Group: "work.karmada.io", Version: "v1alpha2"}
+	workVersion    = schema.GroupVersion{Group: "work.karmada.io", Version: "v1alpha1"}
+	policyVersion  = schema.GroupVersion{Group: "policy.karmada.io", Version: "v1alpha1"}
+	ruleVersion    = schema.GroupVersion{Group: RuleGroup, Version: "v1alpha1"}
+	coreVersion    = schema.GroupVersion{Version: "v1"}
+)
+
 // The resources that Lifeboat reads or writes.
 var (
-	clusterResource = schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
-	ruleResource    = schema.GroupVersionResource{Group: RuleGroup, Version: "v1alpha1", Resource: "clustertaintrules"}
-	rbResource      = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
-	crbResource     = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "clusterresourcebindings"}
-	workResource    = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
-	ppResource      = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
-	cppResource     = schema.GroupVersionResource{
-		Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clusterpropagationpolicies",
-	}
-	policyResource    = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clustertaintpolicies"}
-	leaseResource     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	crdResource       = schema.GroupVersionResource{
-		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
-	}
+	clusterResource    = clusterVersion.WithResource("clusters")
+	ruleResource       = ruleVersion.WithResource("clustertaintrules")
+	rbResource         = bindingVersion.WithResource("resourcebindings")
+	crbResource        = bindingVersion.WithResource("clusterresourcebindings")
+	workResource       = workVersion.WithResource("works")
+	ppResource         = policyVersion.WithResource("propagationpolicies")
+	cppResource        = policyVersion.WithResource("clusterpropagationpolicies")
+	policyResource     = policyVersion.WithResource("clustertaintpolicies")
+	namespaceResource  = coreVersion.WithResource("namespaces")
+	eventResource      = coreVersion.WithResource("events")
+	leaseResource      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	reviewResource     = schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
+	deploymentResource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
+
+// bindingKinds are both kinds of bindings, in the order in which they are listed.
+var bindingKinds = []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding}
 
 // Karmada's labels that name a binding's Works.
 const (
 	labelPermanentID        = "resourcebinding.karmada.io/permanent-id"
 	labelClusterPermanentID = "clusterresourcebinding.karmada.io/permanent-id"
 
-	// executionNamespacePrefix and a cluster's name make its execution namespace.
+	// executionNamespacePrefix begins the name of a cluster's execution namespace.
 	executionNamespacePrefix = "karmada-es-"
 )
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// maxStateValue bounds what one rule may yield, in bytes; no label is as long.
+// maxStateValue bounds the result of one rule, in bytes; no label is as long.
 const maxStateValue = 1024
 
 // State evaluates state rules as [PreservedState] does.
@@ -19,10 +19,9 @@ func (c *Client) State(status json.RawMessage, rules []karmada.StateRule) (map[s
 	return PreservedState(status, rules)
 }
 
-// PreservedState evaluates state rules over a copy's raw status, as Karmada does: a
-// key that is missing is an error, and one rule that fails fails them all. Whole
-// numbers keep their digits, where Karmada writes 1e+06. It returns labels by name, or
-// an ErrInvalid that names the rule.
+// PreservedState evaluates state rules over a copy's raw status, as Karmada does: a missing key
+// is an error, and one failed rule fails them all. Whole numbers keep their digits, where
+// Karmada writes 1e+06. It returns labels by name, or an ErrInvalid that names the rule.
 func PreservedState(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error) {
 	var found map[string]any
 	if err := kjson.Unmarshal(status, &found); err != nil {
@@ -39,8 +38,7 @@ func PreservedState(status json.RawMessage, rules []karmada.StateRule) (map[stri
 	return labels, nil
 }
 
-// evaluate runs one path. The library may panic on a path that makes no sense; that
-// must harm nobody else.
+// evaluate runs one path. It recovers, because the library panics on some invalid paths.
 func evaluate(path string, status map[string]any) (value string, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -54,69 +52,69 @@ func evaluate(path string, status map[string]any) (value string, err error) {
 	if err := affordable(path); err != nil {
 		return "", err
 	}
-	var out short
+	var out boundedBuffer
 	if err := j.Execute(&out, status); err != nil {
 		return "", err
 	}
 	return out.String(), nil
 }
 
-// maxMembers bounds how often one path takes the same part of a status, by what it lists
-// between brackets.
+// maxMembers bounds how often one path can select the same part of a status: the product of
+// the numbers of members in its brackets.
 const maxMembers = 64
 
 var errTooMuch = fmt.Errorf("it looks through the status again and again: at most one range, one .. and %d members in brackets", maxMembers)
 
-// affordable refuses a path whose work would grow with every repetition of what it says:
-// whoever writes a policy writes paths, and one of a few hundred characters could keep a
-// worker busy, and take its memory, for ever.
+// affordable refuses a path whose cost grows exponentially with its length. Tenants write
+// policies, and a path of a few hundred characters could otherwise use unbounded time and
+// memory of a worker.
 func affordable(path string) error {
 	parsed, err := jsonpath.Parse("state", path)
 	if err != nil {
 		return err
 	}
-	w := effort{members: 1}
-	if w.add(parsed.Root); w.ranges > 1 || w.descents > 1 || w.members > maxMembers {
+	c := pathCost{members: 1}
+	if c.add(parsed.Root); c.ranges > 1 || c.descents > 1 || c.members > maxMembers {
 		return errTooMuch
 	}
 	return nil
 }
 
-// effort is what multiplies the values that a path goes through.
-type effort struct{ ranges, descents, members int }
+// pathCost counts the parts of a path that multiply the values it visits.
+type pathCost struct{ ranges, descents, members int }
 
-func (w *effort) add(node jsonpath.Node) {
+func (c *pathCost) add(node jsonpath.Node) {
 	switch n := node.(type) {
 	case *jsonpath.ListNode:
 		for _, below := range n.Nodes {
-			w.add(below)
+			c.add(below)
 		}
 	case *jsonpath.UnionNode:
-		w.members = min(w.members*len(n.Nodes), maxMembers+1)
+		c.members = min(c.members*len(n.Nodes), maxMembers+1)
 		for _, below := range n.Nodes {
-			w.add(below)
+			c.add(below)
 		}
 	case *jsonpath.FilterNode:
-		w.add(n.Left)
-		w.add(n.Right)
+		c.add(n.Left)
+		c.add(n.Right)
 	case *jsonpath.RecursiveNode:
-		w.descents++
+		c.descents++
 	case *jsonpath.IdentifierNode:
 		if n.Name == "range" {
-			w.ranges++
+			c.ranges++
 		}
 	}
 }
 
-// short is a buffer that refuses to grow beyond maxStateValue.
-type short struct{ bytes.Buffer }
+// boundedBuffer is a buffer that refuses to grow beyond maxStateValue.
+type boundedBuffer struct{ bytes.Buffer }
 
 var errTooLong = errors.New("it yields more than a label holds")
 
 // Write implements io.Writer.
-func (s *short) Write(p []byte) (int, error) {
-	if s.Len()+len(p) > maxStateValue {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxStateValue {
 		return 0, errTooLong
 	}
-	return s.Buffer.Write(p)
+	return b.Buffer.Write(p)
 }

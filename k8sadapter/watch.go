@@ -21,56 +21,49 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Handlers hear what a Watch sees. Any may be nil. Each resource calls its own
-// handlers one after the other; a handler that is slow delays its resource, and
-// what it is given is shared and must not be changed.
+// Handlers are called with what a Watch sees. Any may be nil. Calls for one resource are
+// sequential, so a slow handler delays its resource. Arguments are shared: do not change them.
 type Handlers struct {
-	// OnCluster hears of a cluster that is new (old is nil) or changed.
+	// OnCluster is called for a new (old is nil) or changed cluster.
 	OnCluster func(old, current *karmada.Cluster)
-	// OnClusterDeleted hears of a deletion, with the last sight of the cluster.
+	// OnClusterDeleted is called after a deletion, with the last known state.
 	OnClusterDeleted func(last *karmada.Cluster)
-	// OnRules hears all rules of every source, once they are all known and then whenever
-	// one changed.
+	// OnRules is called with all rules of every source, first when all are listed and then
+	// after each change.
 	OnRules func(rules []rules.Rule)
-	// OnBinding hears of a binding of either kind that is new (old is nil) or changed.
+	// OnBinding is called for a new (old is nil) or changed binding of either kind.
 	OnBinding func(old, current *karmada.Binding)
-	// OnBindingDeleted hears of a deletion, with the last sight of the binding.
+	// OnBindingDeleted is called after a deletion, with the last known state.
 	OnBindingDeleted func(last *karmada.Binding)
 }
 
-// WatchConfig says what a Watch speaks through.
-type WatchConfig struct {
-	Client *Client
-}
-
-// Watch follows clusters, rules and bindings, and keeps what of them
-// the rules read. It is news and a way to find what news missed; decisions re-read
-// the API server.
+// Watch follows clusters, rules and bindings, and caches the parts that the rules read.
+// Decisions never use the cache: they read the API server again.
 type Watch struct {
 	client   *Client
 	handlers Handlers
 
 	clusters, rules, rbs, crbs cache.SharedIndexInformer
-	// policies follows ClusterTaintPolicies, nil where they are not honoured; unknown
-	// tells that this Karmada does not know the kind, which is no reason to wait.
+	// policies follows ClusterTaintPolicies, nil where they are not honoured.
 	policies cache.SharedIndexInformer
-	unknown  atomic.Bool
+	// policiesAbsent: this Karmada does not serve ClusterTaintPolicy, so nothing waits for it.
+	policiesAbsent atomic.Bool
 
-	// telling makes the newest OnRules the last one.
-	telling sync.Mutex
-	// complaints are the newest log line of each resource, and when it was written.
-	complaints sync.Map
+	// reporting orders the calls of OnRules, so that the newest is the last one.
+	reporting sync.Mutex
+	// logged is the newest problem of each resource, and when it was logged.
+	logged sync.Map
 }
 
 // NewWatch prepares a Watch; Run starts it.
-func NewWatch(cfg WatchConfig, handlers Handlers) *Watch {
-	w := &Watch{client: cfg.Client, handlers: handlers}
+func NewWatch(client *Client, handlers Handlers) *Watch {
+	w := &Watch{client: client, handlers: handlers}
 	w.clusters = w.informer(clusterResource, keeping(DecodeCluster))
 	w.rules = w.informer(ruleResource, keeping(DecodeRule))
 	w.rbs = w.informer(rbResource, keeping(slimBinding))
 	w.crbs = w.informer(crbResource, keeping(slimBinding))
-	if w.client.policies != nil {
-		w.policies = w.informer(policyResource, keeping(w.client.decodePolicy))
+	if client.policies != nil {
+		w.policies = w.informer(policyResource, keeping(client.decodePolicy))
 	}
 	return w
 }
@@ -81,16 +74,27 @@ type kept[T any] struct {
 	value T
 }
 
+// valueOf is the value in a cache's entry, or in the tombstone of one; nil for anything else.
+func valueOf[T any](object any) *T {
+	if tombstone, isTombstone := object.(cache.DeletedFinalStateUnknown); isTombstone {
+		object = tombstone.Obj
+	}
+	entry, isKept := object.(*kept[T])
+	if !isKept {
+		return nil
+	}
+	return &entry.value
+}
+
 // bulky are annotations that repeat the object and that no rule reads.
 var bulky = []string{"policy.karmada.io/applied-placement", "kubectl.kubernetes.io/last-applied-configuration"}
 
-// keeping turns an object into what is kept of it. A malformed object is kept as
-// malformed: the cache knows that it exists.
+// keeping turns an object into its cache entry. A malformed object has an entry, too.
 func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 	return func(seen any) (any, error) {
 		u, whole := seen.(*unstructured.Unstructured)
 		if !whole {
-			return seen, nil // a tombstone of what is kept already
+			return seen, nil // a tombstone of an entry
 		}
 		unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
 		for _, name := range bulky {
@@ -109,8 +113,8 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 	}
 }
 
-// slimBinding is a binding without the raw statuses of its copies: the cache keeps
-// every binding, and only an eviction reads those.
+// slimBinding is a binding without the raw statuses of its copies: the cache keeps every
+// binding, and only an eviction reads raw statuses.
 func slimBinding(raw []byte) karmada.Binding { return slimmed(DecodeBinding(raw)) }
 
 func slimmed(b karmada.Binding) karmada.Binding {
@@ -127,36 +131,33 @@ func (w *Watch) informer(resource schema.GroupVersionResource, keep cache.Transf
 	// Neither can fail before the informer was started.
 	_ = informer.SetTransform(keep)
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		w.complain(ctx, resource, err)
+		w.logBroken(ctx, resource, err)
 	})
 	return informer
 }
 
-// Run follows all resources until the context ends. A resource that cannot be
-// watched is logged and tried again with growing pauses; the others go on.
+// Run follows all resources until the context ends. It logs a resource that it cannot watch
+// and retries with growing pauses; the others go on.
 func (w *Watch) Run(ctx context.Context) error {
-	var registered []error
-	register := func(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) {
-		_, err := informer.AddEventHandler(handler)
-		registered = append(registered, err)
-	}
-	register(w.clusters, hear(w.handlers.OnCluster, w.handlers.OnClusterDeleted))
-	anyRule := hear(func(_, _ *rules.Rule) { w.tellRules() }, func(*rules.Rule) { w.tellRules() })
-	register(w.rules, anyRule)
-	if w.policies != nil {
-		register(w.policies, anyRule)
-	}
-	register(w.rbs, hear(w.handlers.OnBinding, w.handlers.OnBindingDeleted))
-	register(w.crbs, hear(w.handlers.OnBinding, w.handlers.OnBindingDeleted))
-	if err := errors.Join(registered...); err != nil {
-		return fmt.Errorf("watch: %w", err)
-	}
+	anyRule := handler(func(_, _ *rules.Rule) { w.reportRules() }, func(*rules.Rule) { w.reportRules() })
+	anyBinding := handler(w.handlers.OnBinding, w.handlers.OnBindingDeleted)
 	var running sync.WaitGroup
+	for informer, handle := range map[cache.SharedIndexInformer]cache.ResourceEventHandler{
+		w.clusters: handler(w.handlers.OnCluster, w.handlers.OnClusterDeleted),
+		w.rules:    anyRule, w.policies: anyRule, w.rbs: anyBinding, w.crbs: anyBinding,
+	} {
+		if informer == nil {
+			continue
+		}
+		if _, err := informer.AddEventHandler(handle); err != nil {
+			return fmt.Errorf("watch: %w", err)
+		}
+	}
 	for _, informer := range w.informers() {
 		running.Go(func() { informer.RunWithContext(ctx) })
 	}
-	if cache.WaitForCacheSync(ctx.Done(), w.rulesKnown) {
-		w.tellRules()
+	if cache.WaitForCacheSync(ctx.Done(), w.rulesSynced) {
+		w.reportRules()
 	}
 	running.Wait()
 	return nil
@@ -170,19 +171,14 @@ func (w *Watch) informers() []cache.SharedIndexInformer {
 	return all
 }
 
-// rulesKnown tells whether the rules of every source have been listed once.
-func (w *Watch) rulesKnown() bool {
-	return w.rules.HasSynced() && (w.policies == nil || w.policies.HasSynced() || w.unknown.Load())
+// rulesSynced reports whether the rules of every source have been listed once.
+func (w *Watch) rulesSynced() bool {
+	return w.rules.HasSynced() && (w.policies == nil || w.policies.HasSynced() || w.policiesAbsent.Load())
 }
 
-// HasSynced tells whether every resource has been listed in full once.
+// HasSynced reports whether every resource has been listed in full once.
 func (w *Watch) HasSynced() bool {
-	for _, informer := range w.informers() {
-		if informer != w.policies && !informer.HasSynced() {
-			return false
-		}
-	}
-	return w.rulesKnown()
+	return w.clusters.HasSynced() && w.rbs.HasSynced() && w.crbs.HasSynced() && w.rulesSynced()
 }
 
 // Clusters are all clusters as last seen.
@@ -206,57 +202,47 @@ func contents[T any](informer cache.SharedIndexInformer) []T {
 	objects := informer.GetStore().List()
 	values := make([]T, 0, len(objects))
 	for _, object := range objects {
-		if entry, isKept := object.(*kept[T]); isKept {
-			values = append(values, entry.value)
+		if value := valueOf[T](object); value != nil {
+			values = append(values, *value)
 		}
 	}
 	return values
 }
 
-// tellRules says nothing before all rules are known: half of them would look as if
-// the others had been deleted.
-func (w *Watch) tellRules() {
-	if w.handlers.OnRules == nil || !w.rulesKnown() {
+// reportRules does nothing before all rules are listed: with a part of them the others would
+// look deleted.
+func (w *Watch) reportRules() {
+	if w.handlers.OnRules == nil || !w.rulesSynced() {
 		return
 	}
-	w.telling.Lock()
-	defer w.telling.Unlock()
+	w.reporting.Lock()
+	defer w.reporting.Unlock()
 	w.handlers.OnRules(w.Rules())
 }
 
-// hear turns informer events into calls with Lifeboat's own types.
-func hear[T any](changed func(old, current *T), deleted func(last *T)) cache.ResourceEventHandler {
-	value := func(object any) *T {
-		if tombstone, isTombstone := object.(cache.DeletedFinalStateUnknown); isTombstone {
-			object = tombstone.Obj
-		}
-		entry, isKept := object.(*kept[T])
-		if !isKept {
-			return nil
-		}
-		return &entry.value
-	}
-	tell := func(old, current *T) {
+// handler turns informer events into calls with Lifeboat's own types.
+func handler[T any](changed func(old, current *T), deleted func(last *T)) cache.ResourceEventHandler {
+	report := func(old, current *T) {
 		if changed != nil && current != nil {
 			changed(old, current)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(object any) { tell(nil, value(object)) },
+		AddFunc: func(object any) { report(nil, valueOf[T](object)) },
 		UpdateFunc: func(old, current any) {
 			if !sameVersion(old, current) {
-				tell(value(old), value(current))
+				report(valueOf[T](old), valueOf[T](current))
 			}
 		},
 		DeleteFunc: func(object any) {
-			if last := value(object); last != nil && deleted != nil {
+			if last := valueOf[T](object); last != nil && deleted != nil {
 				deleted(last)
 			}
 		},
 	}
 }
 
-// sameVersion tells a re-list that brought nothing new.
+// sameVersion reports whether a re-list brought the same object again.
 func sameVersion(old, current any) bool {
 	before, isObject := old.(metav1.Object)
 	after, areObjects := current.(metav1.Object)
@@ -264,45 +250,34 @@ func sameVersion(old, current any) bool {
 		before.GetUID() == after.GetUID()
 }
 
-// absentKind notes that this Karmada does not know ClusterTaintPolicy. Should the kind
-// come, the informer finds it.
-func (w *Watch) absentKind(resource schema.GroupVersionResource, err error) bool {
-	if resource != policyResource || !errors.Is(err, karmada.ErrGone) {
-		return false
-	}
-	w.unknown.Store(true)
-	return true
-}
+// repeatPause is how long the same problem of a resource is not logged again.
+const repeatPause = time.Minute
 
-// complaintPause is how long the same trouble with a resource is not logged again.
-const complaintPause = time.Minute
-
-type complaint struct {
+type loggedProblem struct {
 	text string
 	at   time.Time
 }
 
-// complain logs why a watch broke, classified, and what it means. client-go tries
-// again by itself, waiting longer each time, up to half a minute.
-func (w *Watch) complain(ctx context.Context, resource schema.GroupVersionResource, err error) {
+// logBroken logs why a watch broke. client-go retries with growing pauses, up to half a minute.
+func (w *Watch) logBroken(ctx context.Context, resource schema.GroupVersionResource, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) ||
 		apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return // a watch that ended in good order
+		return // the normal end of a watch
 	}
 	classified := classify(request{verb: "list and watch", resource: resource}, err, 0)
-	if w.absentKind(resource, classified) {
+	if resource == policyResource && errors.Is(classified, karmada.ErrGone) {
+		w.policiesAbsent.Store(true) // if the kind comes later, the informer finds it
 		return
 	}
 	now := w.client.now()
-	last, known := w.complaints.Load(resource)
-	if before, isComplaint := last.(complaint); known && isComplaint &&
-		before.text == classified.Error() && now.Sub(before.at) < complaintPause {
+	last, _ := w.logged.Load(resource)
+	if before, known := last.(loggedProblem); known && before.text == classified.Error() && now.Sub(before.at) < repeatPause {
 		return
 	}
-	w.complaints.Store(resource, complaint{text: classified.Error(), at: now})
+	w.logged.Store(resource, loggedProblem{text: classified.Error(), at: now})
 	level := slog.LevelWarn
 	if errors.Is(classified, karmada.ErrForbidden) || errors.Is(classified, karmada.ErrGone) {
-		level = slog.LevelError // nothing but a human changes that
+		level = slog.LevelError // only an operator can solve it
 	}
 	w.client.log.Log(ctx, level, "watch broke", "resource", resource.GroupResource().String(), "error", classified)
 }

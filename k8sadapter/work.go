@@ -39,9 +39,9 @@ func (c *works) Work(ctx context.Context, namespace, name string) (karmada.Work,
 	return DecodeWork(raw), nil
 }
 
-// WorkOf finds the Work of a binding on a cluster by the binding's permanent id.
-// Should there be several, one that is not being deleted wins. A binding without
-// that label is an ErrInvalid: its Work cannot be told from others.
+// WorkOf finds the Work of a binding on a cluster by the binding's permanent id. Of several,
+// one that is not being deleted wins. A binding without that label is an ErrInvalid: nothing
+// else identifies its Work.
 func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	label := permanentIDLabel(b.Key.Kind())
 	id := b.Labels[label]
@@ -75,16 +75,15 @@ func permanentIDLabel(kind karmada.BindingKind) string {
 	return labelPermanentID
 }
 
-// idsPerList bounds the permanent ids in the selector of one list, about 4 kB of its address.
+// idsPerList bounds the permanent ids in the selector of one list: about 4 kB of its URL.
 const idsPerList = 100
 
 // WorkloadLabels reads the labels of the first manifest in the Work of each binding on a
-// cluster. Whole Works cross the wire, each once, and nothing but the labels is kept. A
-// binding without permanent id, or without a Work there, is left out. Of several Works, one
-// that is not being deleted wins.
+// cluster. It reads whole Works, and keeps only the labels. It omits a binding without
+// permanent id, or without a Work there. Of several Works, one that is not being deleted wins.
 func (c *works) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
 	out := map[karmada.BindingKey]map[string]string{}
-	for _, kind := range []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding} {
+	for _, kind := range bindingKinds {
 		keys, ids := map[string]karmada.BindingKey{}, []string{}
 		for _, b := range bindings {
 			if id := b.Labels[permanentIDLabel(kind)]; b.Key.Kind() == kind && len(validation.IsValidLabelValue(id)) == 0 && id != "" {
@@ -101,11 +100,11 @@ func (c *works) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding,
 	return out, nil
 }
 
-// labelSearch asks for the Works of some bindings on a cluster.
+// labelSearch is a list of the Works of some bindings on a cluster.
 type labelSearch struct {
 	cluster string
 	label   string   // of a Work: its binding's permanent id
-	ids     []string // those asked for now
+	ids     []string // of this list
 	keys    map[string]karmada.BindingKey
 }
 
@@ -121,20 +120,20 @@ func (c *works) workloadLabels(ctx context.Context, s labelSearch, out map[karma
 	for _, item := range page.Items {
 		var work manifestWire
 		if json.Unmarshal(item, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
-			continue // what cannot be understood has no known labels
+			continue // the labels of a malformed Work are unknown
 		}
-		key, asked := s.keys[work.Metadata.Labels[s.label]]
-		if _, known := out[key]; !asked || known && !going[key] {
+		key, wanted := s.keys[work.Metadata.Labels[s.label]]
+		if _, known := out[key]; !wanted || known && !going[key] {
 			continue
 		}
-		found := map[string]string{} // never nil: a workload without labels is known to have none
+		found := map[string]string{} // never nil: nil would mean unknown labels
 		maps.Copy(found, work.Spec.Workload.Manifests[0].Metadata.Labels)
 		out[key], going[key] = found, work.Metadata.DeletionTimestamp != nil
 	}
 	return nil
 }
 
-// manifestWire is what is kept of a Work that was read whole.
+// manifestWire is the part of a whole Work that is decoded.
 type manifestWire struct {
 	Metadata metaWire `json:"metadata"`
 	Spec     struct {
@@ -148,10 +147,10 @@ type manifestWire struct {
 	} `json:"spec"`
 }
 
-// EndWork bumps the generation of a Work that is being deleted: its change makes Karmada's
-// execution controller try the deletion at once, which has failed while the cluster was away
-// and is tried again after up to 1000 s. The field is spec.suspendDispatching: the controller
-// does not read it of a Work that is being deleted. Karmada sets it to false, so it becomes
+// EndWork changes the generation of a Work that is being deleted, so that Karmada's execution
+// controller retries the deletion at once. That deletion failed while the cluster was away, and
+// would be retried only after up to 1000 s. EndWork changes spec.suspendDispatching, which the
+// controller ignores on a Work that is being deleted. Karmada sets it to false, so it becomes
 // true; where it is true already, false.
 func (c *works) EndWork(ctx context.Context, w karmada.Work) error {
 	r := request{verb: "get", resource: workResource, namespace: w.Namespace, name: w.Name, accept: acceptMetadata}
@@ -161,6 +160,7 @@ func (c *works) EndWork(ctx context.Context, w karmada.Work) error {
 	}
 	var d decoding
 	_, before := d.object(raw)
+	r.verb = "patch"
 	for _, suspend := range []bool{true, false} {
 		_, meta := d.object(raw)
 		if meta.UID != w.UID || meta.DeletionTimestamp == nil {
@@ -169,15 +169,14 @@ func (c *works) EndWork(ctx context.Context, w karmada.Work) error {
 		if meta.Generation != before.Generation {
 			return nil
 		}
-		r.verb = "patch"
 		r.body, err = json.Marshal(map[string]any{
 			"metadata": map[string]any{"uid": meta.UID, "resourceVersion": meta.ResourceVersion},
 			"spec":     map[string]any{"suspendDispatching": suspend},
 		})
-		if err != nil {
-			return fmt.Errorf("end work %s/%s: %w", w.Namespace, w.Name, err)
+		if err == nil {
+			raw, err = c.do(ctx, r)
 		}
-		if raw, err = c.do(ctx, r); err != nil {
+		if err != nil {
 			return fmt.Errorf("end work %s/%s: %w", w.Namespace, w.Name, err)
 		}
 	}

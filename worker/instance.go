@@ -11,15 +11,15 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
-// ErrorAnotherInstance is the type of the error with which a worker refuses to act for a
+// ErrorAnotherInstance is the type of the error with which a worker refuses an activity for a
 // workflow of another instance.
 const ErrorAnotherInstance = "AnotherInstance"
 
-// elsewhere is for how long such a call is left to others.
-const elsewhere = 30 * time.Second
+// otherWorkerDelay is the delay before the retry of such an activity, for a worker of its instance.
+const otherWorkerDelay = 30 * time.Second
 
-// ownInstance has a worker act for workflows of its own instance alone, whoever started
-// them: what another one asks for is meant for another Karmada.
+// ownInstance refuses activities for workflows of another instance: they are meant for another
+// Karmada.
 type ownInstance struct {
 	interceptor.WorkerInterceptorBase
 	instance string
@@ -40,7 +40,7 @@ func (o *ownActivities) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	if id := activity.GetInfo(ctx).WorkflowExecution.ID; !workflows.OfInstance(o.instance, id) {
 		return nil, sdktemporal.NewApplicationErrorWithOptions(
 			fmt.Sprintf("this worker acts for instance %q, and %q is of another: no two instances may share a task queue", o.instance, id),
-			ErrorAnotherInstance, sdktemporal.ApplicationErrorOptions{NextRetryDelay: elsewhere},
+			ErrorAnotherInstance, sdktemporal.ApplicationErrorOptions{NextRetryDelay: otherWorkerDelay},
 		)
 	}
 	return o.Next.ExecuteActivity(ctx, in)

@@ -18,20 +18,20 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// karmada is what the preflight asks.
+// karmadaAPI is the part of Karmada that the preflight reads.
 type karmadaAPI interface {
 	process.Asker
 	Rules(ctx context.Context) ([]rules.Rule, error)
 	SecondEvictor(ctx context.Context) (evidence string, err error)
 }
 
-// temporal is what the preflight asks of Temporal.
+// temporal is the part of Temporal that the preflight reads.
 type temporal interface {
 	Ready(ctx context.Context, attributes []string) error
 }
 
-// preflight refuses to start where the work could not be done. A Karmada that does
-// not answer is no reason: the work waits for it, and awaitKarmada asks then.
+// preflight returns an error where the worker could not do its work. A Karmada that does not
+// answer is no error: awaitKarmada checks it later.
 func preflight(ctx context.Context, c config.Config, t temporal, g *evictorGuard, log *slog.Logger) (answered bool, err error) {
 	if err := t.Ready(ctx, workflows.SearchAttributeNames()); err != nil {
 		return false, err
@@ -51,8 +51,8 @@ func silent(err error) bool {
 	return errors.Is(err, karmada.ErrUnreachable) || errors.Is(err, karmada.ErrThrottled)
 }
 
-// awaitKarmada asks a Karmada that did not answer at the start until it does, for what
-// would have been a reason not to start then. It returns nil when ctx ends first.
+// awaitKarmada repeats the checks on a Karmada that did not answer at the start, until it
+// answers. It returns nil when ctx ends first.
 func awaitKarmada(ctx context.Context, every time.Duration, c config.Config, g *evictorGuard) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -68,8 +68,8 @@ func awaitKarmada(ctx context.Context, every time.Duration, c config.Config, g *
 	}
 }
 
-// fit tells why the work cannot be done on this Karmada. A second evictor is no such
-// reason: the guard keeps the worker from beginning anything beside one.
+// fit returns why the worker cannot do its work on this Karmada. A second evictor is no such
+// reason: the guard prevents new evictions beside one.
 func fit(ctx context.Context, c config.Config, g *evictorGuard) error {
 	k := g.karmada
 	_, err := k.Rules(ctx)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -23,7 +25,7 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// The adapter and the activities meet here and nowhere else.
+// Only here the adapter is connected to the ports of the activities.
 var (
 	_ activities.Reader        = (*k8sadapter.Client)(nil)
 	_ activities.Writer        = (*k8sadapter.Client)(nil)
@@ -79,33 +81,33 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	host := assemble(c, temporal, karmada, parts{meter, guard, log})
 	defer host.closeTrail()
 	if !answered {
-		go host.endWith(func() error { return awaitKarmada(ctx, askAgain, c, guard) })
+		go host.endWith(func() error { return awaitKarmada(ctx, karmadaRetry, c, guard) })
 	}
-	go guard.watch(ctx, lookAgain)
+	go guard.watch(ctx, evictorRetry)
 	go host.follow(ctx)
 	host.started = func() { go publish(ctx, temporal.Client, c.Instance, log) }
 	return errors.Join(work(ctx, host, c, log), stop(ctx, server))
 }
 
-// signaller is what publish asks of Temporal.
+// signaller is the part of Temporal's client that publish uses.
 type signaller interface {
 	SignalWorkflow(ctx context.Context, workflowID, runID, signal string, arg any) error
 }
 
-// publish has the pacer look at the fleet again, and so publish this worker's configuration.
-// A pacer that does not run yet looks when it begins.
+// publish makes the pacer read the fleet again, and with it this worker's configuration. A pacer
+// that does not run yet reads it at its start.
 func publish(ctx context.Context, temporal signaller, instance string, log *slog.Logger) {
 	err := temporal.SignalWorkflow(ctx, workflows.FleetPacerID(instance), "", workflows.SignalFleetObserved, workflows.FleetObserved{})
 	var missing *serviceerror.NotFound
 	if err != nil && !errors.As(err, &missing) && ctx.Err() == nil {
-		log.WarnContext(ctx, "could not publish the configuration; the pacer learns of it at the next change of the fleet", telemetry.KeyError, err)
+		log.WarnContext(ctx, "could not publish the configuration; the pacer reads it at the next change of the fleet", telemetry.KeyError, err)
 	}
 }
 
-// host is a worker and what makes it stop by itself.
+// host is a worker with its background tasks.
 type host struct {
 	worker.Worker
-	fatal      chan error
+	fatal      chan error // the first ends the worker
 	closeTrail func()
 	// follow follows the bindings of Karmada until the context ends.
 	follow func(context.Context)
@@ -113,14 +115,14 @@ type host struct {
 	started func()
 }
 
-// askAgain is how long a Karmada that did not answer is left alone.
-const askAgain = 2 * time.Second
+// karmadaRetry is the pause between checks of a Karmada that does not answer.
+const karmadaRetry = 2 * time.Second
 
-// lookAgain is how often a worker beside a second evictor looks whether it is gone. Each
-// look lists all bindings.
-const lookAgain = 30 * time.Second
+// evictorRetry is the pause between searches for a second evictor that was found. Each search
+// lists all bindings.
+const evictorRetry = 30 * time.Second
 
-// hostOf reaches the cluster that Karmada's own controllers run in; nil where it cannot be seen.
+// hostOf is a client of the cluster that runs Karmada's own controllers; nil without access.
 func hostOf(c config.Config, log *slog.Logger) (flagReader, error) {
 	if c.Karmada.HostKubeconfig == "" {
 		return nil, nil
@@ -128,22 +130,22 @@ func hostOf(c config.Config, log *slog.Logger) (flagReader, error) {
 	return k8sadapter.NewClient(c.Karmada.HostKubeconfig, "", k8sadapter.Options{UserAgent: program + "/" + telemetry.Version, Logger: log, ReadOnly: true})
 }
 
-// parts are what a worker has of its own.
+// parts are the local parts of a worker.
 type parts struct {
 	meter *telemetry.WorkerMetrics
 	guard *evictorGuard
 	log   *slog.Logger
 }
 
-// endWith ends the worker with the error of what, if it has one.
-func (h host) endWith(what func() error) {
-	err := what()
+// endWith ends the worker if task returns an error.
+func (h host) endWith(task func() error) {
+	err := task()
 	if err == nil {
 		return
 	}
 	select {
 	case h.fatal <- err:
-	default: // one is enough
+	default: // an earlier error ends it already
 	}
 }
 
@@ -154,23 +156,23 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		DisableRegistrationAliasing: true,
 		DeploymentOptions:           deployed(c.Temporal.Versioning),
 		Interceptors:                []interceptor.WorkerInterceptor{&ownInstance{instance: c.Instance}},
-		// A hundred at once keeps the deadlock detector quiet on a small machine.
+		// More at once would trigger the deadlock detector on a small machine.
 		MaxConcurrentWorkflowTaskExecutionSize: 100,
-		// Writing down a queue of a hundred thousand takes seconds on a machine that is
-		// busy; it must stay below the ten that a workflow task has.
+		// To encode a queue of a hundred thousand takes seconds on a busy machine. The limit
+		// must stay below the 10 s of a workflow task.
 		DeadlockDetectionTimeout:   5 * time.Second,
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		OnFatalError:               func(err error) { host{fatal: fatal}.endWith(func() error { return err }) },
 	})
-	data := temporal.Options.DataConverter
-	if data == nil {
-		data = converter.GetDefaultDataConverter()
-	}
 	sink, closeTrail := trail(c, p.log)
 	clock := ports.NewClock()
 	recent := activities.NewRecent(reader(c, karmada), clock)
 	cached := k8sadapter.NewBindingCache(karmada)
+	controllerLease := ""
+	if c.Controller.LeaderElection.Enabled {
+		controllerLease = process.LeaseName(c.Instance)
+	}
 	acts := &activities.Activities{
 		Reader: reader(c, karmada),
 		Recent: recent,
@@ -180,12 +182,12 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		Owners: process.Owners{Client: temporal.Client},
 		Moves:  ports.Moves{Client: temporal.Client},
 		Pacer: ports.Pacer{
-			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: data, Uses: new(ports.Uses),
+			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: cmp.Or(temporal.Options.DataConverter, converter.GetDefaultDataConverter()), Uses: new(ports.Uses),
 		},
 		Prober:  prober(c, karmada),
-		Manager: recent.Manager(manager(c, karmada)),
+		Manager: recent.Manager(lease(karmada, c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name)),
 
-		Controller: recent.Manager(controller(c, karmada)),
+		Controller: recent.Manager(lease(karmada, c.Controller.LeaderElection.Namespace, controllerLease)),
 
 		Audit:    sink,
 		Clock:    clock,
@@ -200,7 +202,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 	return host{Worker: w, fatal: fatal, closeTrail: closeTrail, follow: cached.Run}
 }
 
-// reader reads a deletion timestamp on a cluster as the configuration says.
+// reader treats a deletion timestamp on a cluster as configured.
 func reader(c config.Config, karmada *k8sadapter.Client) activities.Reader {
 	if c.Drain.OnDeletion == rules.DeletionDrain {
 		return activities.DrainDeleting{Reader: karmada}
@@ -208,7 +210,7 @@ func reader(c config.Config, karmada *k8sadapter.Client) activities.Reader {
 	return karmada
 }
 
-// prober asks members the way that the configuration says; nil where it says none.
+// prober is the configured prober of members; nil without one.
 func prober(c config.Config, karmada *k8sadapter.Client) activities.Prober {
 	switch c.Health.Probe {
 	case config.ProbeProxy:
@@ -220,32 +222,24 @@ func prober(c config.Config, karmada *k8sadapter.Client) activities.Prober {
 	return nil
 }
 
-// manager reads the Lease that the configuration names; nil where it names none.
-func manager(c config.Config, karmada *k8sadapter.Client) activities.ManagerReader {
-	if c.Karmada.ManagerLease.Name == "" {
+// lease reads a leader Lease; nil without a name.
+func lease(karmada *k8sadapter.Client, namespace, name string) activities.ManagerReader {
+	if name == "" {
 		return nil
 	}
-	return k8sadapter.ManagerLease{Client: karmada, Namespace: c.Karmada.ManagerLease.Namespace, Name: c.Karmada.ManagerLease.Name}
+	return k8sadapter.ManagerLease{Client: karmada, Namespace: namespace, Name: name}
 }
 
-// controller reads the Lease of the controller; nil where the configuration elects no leader.
-func controller(c config.Config, karmada *k8sadapter.Client) activities.ManagerReader {
-	if !c.Controller.LeaderElection.Enabled {
-		return nil
-	}
-	return k8sadapter.ManagerLease{Client: karmada, Namespace: c.Controller.LeaderElection.Namespace, Name: process.LeaseName(c.Instance)}
-}
+// noEvents discards Events.
+type noEvents struct{}
 
-// silence records no Events.
-type silence struct{}
+func (noEvents) Record(context.Context, activities.Event) {}
 
-func (silence) Record(context.Context, activities.Event) {}
-
-// events records nothing in observe: then nothing at all is written. What an
-// failover that began in enforce still has to finish it finishes without Events.
+// events discards Events in observe, where Lifeboat writes nothing. A failover that began in
+// enforce ends without Events.
 func events(c config.Config, karmada *k8sadapter.Client) activities.EventRecorder {
 	if c.Acts() != rules.ModeEnforce {
-		return silence{}
+		return noEvents{}
 	}
 	return k8sadapter.NewRecorder(karmada, program)
 }
@@ -268,11 +262,32 @@ func work(ctx context.Context, h host, c config.Config, log *slog.Logger) error 
 	return err
 }
 
-// stopTimeout bounds the last answers to scrapes and probes.
+// stopTimeout bounds the last answers to scrapes and health checks.
 const stopTimeout = 3 * time.Second
 
 func stop(ctx context.Context, server *telemetry.Server) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	return server.Stop(ctx)
+}
+
+// trail opens the audit trail; nil without one. The worker starts even if it cannot write the
+// file: failovers come first, records wait.
+func trail(c config.Config, log *slog.Logger) (sink activities.AuditSink, closeTrail func()) {
+	switch c.Audit.Sink {
+	case config.AuditStdout:
+		return audit.NewLines(os.Stdout), func() {}
+	case config.AuditFile:
+		lines, file, err := audit.File{Path: c.Audit.Path, MaxSizeMB: c.Audit.MaxSizeMB, MaxBackups: c.Audit.MaxBackups}.Open(config.Host())
+		if err != nil {
+			log.Error("the audit trail cannot be written: records wait until it can", telemetry.KeyError, err)
+		}
+		return lines, func() {
+			if err := file.Close(); err != nil {
+				log.Error("could not close the audit trail", telemetry.KeyError, err)
+			}
+		}
+	case config.AuditNone:
+	}
+	return nil, func() {}
 }

@@ -13,12 +13,11 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// unstamped is the version of a program that no release was made of: two builds of it
-// would have one name.
+// unstamped is the version of a development build: two such builds would have one name.
 const unstamped = "dev"
 
-// named is the configuration with a name for this build, where it is one of a deployment: the
-// program's own version, unless one is configured.
+// named is the configuration with a build id, where a deployment is configured: the program's
+// own version, unless another one is configured.
 func named(c config.Config) (config.Config, error) {
 	v := &c.Temporal.Versioning
 	if v.Deployment == "" || v.BuildID != "" {
@@ -34,7 +33,7 @@ func named(c config.Config) (config.Config, error) {
 	return c, nil
 }
 
-// deployed is the version that the worker has in Temporal: none without a deployment.
+// deployed is the version of the worker in Temporal: none without a deployment.
 func deployed(v config.Versioning) worker.DeploymentOptions {
 	if v.Deployment == "" {
 		return worker.DeploymentOptions{}
@@ -45,13 +44,13 @@ func deployed(v config.Versioning) worker.DeploymentOptions {
 	}
 }
 
-// deployments is what Temporal knows of the builds that work for it.
+// deployments reads Temporal's worker deployments.
 type deployments interface {
 	GetHandle(name string) client.WorkerDeploymentHandle
 }
 
-// introduce says in the log whether the build gets work now, and what makes it get some.
-// It returns an error where Temporal knows no deployments: the worker would never be asked.
+// introduce logs whether the build gets work now, and the command that makes it the current one.
+// It returns an error where Temporal has no deployments: the worker would never get work.
 func introduce(ctx context.Context, me config.Versioning, all deployments, log *slog.Logger) error {
 	if me.Deployment == "" {
 		return nil
@@ -61,9 +60,9 @@ func introduce(ctx context.Context, me config.Versioning, all deployments, log *
 	var missing *serviceerror.NotFound
 	switch {
 	case refuses(err):
-		return fmt.Errorf("ask Temporal for worker deployment %s (temporal.versioning.deployment; empty needs none): %w", me.Deployment, err)
+		return fmt.Errorf("look up worker deployment %s in Temporal (temporal.versioning.deployment; empty needs none): %w", me.Deployment, err)
 	case err != nil && !errors.As(err, &missing):
-		log.WarnContext(ctx, "could not ask whether this build is the current one", telemetry.KeyError, err)
+		log.WarnContext(ctx, "cannot check whether this build is the current one", telemetry.KeyError, err)
 		return nil
 	}
 	current := known.Info.RoutingConfig.CurrentVersion
@@ -80,7 +79,7 @@ func introduce(ctx context.Context, me config.Versioning, all deployments, log *
 	return nil
 }
 
-// refuses tells a Temporal that has no deployments, or none for us.
+// refuses reports whether Temporal has no deployments, or denies access to them.
 func refuses(err error) bool {
 	var unknown *serviceerror.Unimplemented
 	var denied *serviceerror.PermissionDenied

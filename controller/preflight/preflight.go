@@ -207,7 +207,7 @@ func (p Preflight) manager(ctx context.Context) (*rules.ControllerManager, Check
 	c := Check{Name: "Karmada controllers", Result: OK}
 	if p.Host == nil {
 		c.Result, c.Found = Warning, "could not be checked: they run in another cluster"
-		c.Do = "name it with --host-kubeconfig or karmada.hostKubeconfig, or make sure of this by yourself: " + process.TurnOff
+		c.Do = "name it with --host-kubeconfig or karmada.hostKubeconfig, or make sure of this by yourself: " + rules.TurnOff
 		return nil, c
 	}
 	flags, err := p.Host.ControllerManagerFlags(ctx, p.ControllerNamespace, p.ControllerManager)
@@ -236,12 +236,12 @@ func (p Preflight) evictor(ctx context.Context, m *rules.ControllerManager) Chec
 	switch {
 	case len(signs) == 0 && m == nil:
 		// Without a failure the taint manager writes no task: only its flags report whether it will.
-		c.Result, c.Found, c.Do = Warning, "no task of producer "+karmada.TaintManager+" stands; the flags could not be checked", process.TurnOff
+		c.Result, c.Found, c.Do = Warning, "no task of producer "+karmada.TaintManager+" stands; the flags could not be checked", rules.TurnOff
 		return c
 	case len(signs) == 0:
 		return c
 	}
-	c.Result, c.Found, c.Do = Failed, strings.Join(signs, "; "), process.TurnOff
+	c.Result, c.Found, c.Do = Failed, strings.Join(signs, "; "), rules.TurnOff
 	if p.Mode != rules.ModeEnforce {
 		c.Result = Warning // who observes may watch another one evict
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/controller/plan"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
@@ -195,7 +194,7 @@ func TestPreflight_SecondEvictor_FailsInEnforceAndWarnsInObserve(t *testing.T) {
 			change(p)
 			by, checks := p.look(t, rules.ModeEnforce)
 			require.Equal(t, Failed, by["Second evictor"].Result)
-			require.Equal(t, process.TurnOff, by["Second evictor"].Do)
+			require.Equal(t, rules.TurnOff, by["Second evictor"].Do)
 			require.Equal(t, Failed, Verdict(checks))
 			by, checks = p.look(t, rules.ModeObserve)
 			require.Equal(t, Warning, by["Second evictor"].Result)
@@ -207,7 +206,7 @@ func TestPreflight_SecondEvictor_FailsInEnforceAndWarnsInObserve(t *testing.T) {
 	require.Contains(t, by["Karmada controllers"].Do, "--enable-no-execute-taint-eviction=false")
 	require.Equal(t, Warning, by["Second evictor"].Result, "without a task its flags alone would tell")
 	require.Contains(t, by["Second evictor"].Found, "could not be checked")
-	require.Equal(t, process.TurnOff, by["Second evictor"].Do)
+	require.Equal(t, rules.TurnOff, by["Second evictor"].Do)
 	away := fine()
 	away.flagsErr = karmada.ErrForbidden
 	by, _ = away.look(t, rules.ModeEnforce)

@@ -1,20 +1,25 @@
 package main
 
 import (
+	"archive/tar"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// build writes the archive and returns the digest of what a registry would hold: the
-// image, or the index of several.
+// build writes the archive and returns the digest that a registry would show: of the image, or
+// of the index of several.
 func build(ctx context.Context, o options) (v1.Hash, error) {
 	var images []platformImage
 	for _, name := range o.platforms {
@@ -54,7 +59,7 @@ func forPlatform(ctx context.Context, o options, platform v1.Platform) (v1.Image
 	return assemble(built, o, platform)
 }
 
-// assemble puts the layers together and says how they run.
+// assemble appends the layers and sets the image's configuration.
 func assemble(built content, o options, platform v1.Platform) (v1.Image, error) {
 	created := v1.Time{Time: o.created}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
@@ -94,7 +99,7 @@ func assemble(built content, o options, platform v1.Platform) (v1.Image, error) 
 	return mutate.ConfigFile(image, described)
 }
 
-// write makes the archive: one image as itself, several below an index.
+// write writes the archive: one image, or an index of several.
 func write(images []platformImage, o options) (v1.Hash, error) {
 	folder, err := os.MkdirTemp("", "lifeboat-layout-")
 	if err != nil {
@@ -109,4 +114,92 @@ func write(images []platformImage, o options) (v1.Hash, error) {
 		return v1.Hash{}, err
 	}
 	return digest, archive(folder, o)
+}
+
+// programs are the binaries of the image and the packages they are built from.
+var programs = map[string]string{
+	"lifeboat":        "./controller",
+	"lifeboat-worker": "./worker",
+}
+
+// versionVariable is set by the linker.
+const versionVariable = "github.com/lifeboat-failover/lifeboat/internal/telemetry.Version"
+
+// compile builds every program, statically linked, into a folder.
+func compile(ctx context.Context, o options, platform v1.Platform, folder string) error {
+	target, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	for name, pkg := range programs {
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+			"-ldflags", "-s -w -X "+versionVariable+"="+o.version, "-o", filepath.Join(target, name), pkg)
+		cmd.Dir = o.root
+		// Other settings that change the bytes get Go's defaults. An empty GOFLAGS would not
+		// override `go env -w`.
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture,
+			"GOFLAGS=-trimpath", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0")
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s for %s: %w\n%s", name, platform, err, output)
+		}
+	}
+	return nil
+}
+
+// lay writes an OCI layout into a folder.
+func lay(images []platformImage, o options, folder string) (v1.Hash, error) {
+	at, err := layout.Write(folder, empty.Index)
+	if err != nil {
+		return v1.Hash{}, fmt.Errorf("write the layout: %w", err)
+	}
+	// Container engines read the name from one of these when they load the archive.
+	named := layout.WithAnnotations(map[string]string{
+		"org.opencontainers.image.ref.name": o.version,
+		"io.containerd.image.name":          o.name + ":" + o.version,
+	})
+	if len(images) == 1 {
+		only := images[0]
+		if err := at.AppendImage(only.Image, named, layout.WithPlatform(only.platform)); err != nil {
+			return v1.Hash{}, fmt.Errorf("write the image: %w", err)
+		}
+		return only.Digest()
+	}
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, one := range images {
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: one.Image, Descriptor: v1.Descriptor{Platform: &one.platform},
+		})
+	}
+	if err := at.AppendIndex(index, named); err != nil {
+		return v1.Hash{}, fmt.Errorf("write the index: %w", err)
+	}
+	return index.Digest()
+}
+
+// archive packs a layout, in the order of its paths.
+func archive(folder string, o options) error {
+	out, err := os.Create(o.out)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	w := tar.NewWriter(out)
+	err = filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(folder, name)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return pack(w, filepath.ToSlash(relative), file{data, 0o644}, o.created)
+	})
+	if err = errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("pack the archive: %w", err)
+	}
+	return out.Close()
 }

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Who runs the programs, and where things are: as in distroless images.
+// The user of the programs, and the paths in the image, as in distroless images.
 const (
 	user         = "65532:65532"
 	home         = "/home/nonroot"
@@ -37,13 +37,13 @@ type file struct {
 	mode int64
 }
 
-// base is what the programs need around them.
+// base is what the programs need beside them.
 func base() content {
 	return content{
 		"/etc/passwd": {[]byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:" + home + ":/sbin/nologin\n"), 0o644},
 		"/etc/group":  {[]byte("root:x:0:\nnonroot:x:65532:\n"), 0o644},
 		certificates:  {roots(), 0o644},
-		home + "/":    {}, // where they start: not every runtime makes it
+		home + "/":    {}, // the working directory: not every runtime creates it
 	}
 }
 
@@ -52,7 +52,7 @@ func roots() []byte {
 	var text bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // a list of certificates cannot say under which conditions
+			continue // a list of certificates cannot hold conditions
 		}
 		text.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}))
 	}
@@ -91,14 +91,7 @@ func layer(files content, created time.Time) (v1.Layer, error) {
 		if strings.HasSuffix(name, "/") {
 			continue
 		}
-		f := files[name]
-		header := tar.Header{
-			Typeflag: tar.TypeReg, Name: name[1:], Mode: f.mode, Size: int64(len(f.data)), ModTime: created, Format: tar.FormatPAX,
-		}
-		if err := w.WriteHeader(&header); err != nil {
-			return nil, fmt.Errorf("pack %s: %w", name, err)
-		}
-		if _, err := w.Write(f.data); err != nil {
+		if err := pack(w, name[1:], files[name], created); err != nil {
 			return nil, fmt.Errorf("pack %s: %w", name, err)
 		}
 	}
@@ -108,6 +101,16 @@ func layer(files content, created time.Time) (v1.Layer, error) {
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(packed.Bytes())), nil
 	}, tarball.WithMediaType(types.OCILayer))
+}
+
+// pack writes one file into an archive.
+func pack(w *tar.Writer, name string, f file, created time.Time) error {
+	header := tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: f.mode, Size: int64(len(f.data)), ModTime: created, Format: tar.FormatPAX}
+	if err := w.WriteHeader(&header); err != nil {
+		return err
+	}
+	_, err := w.Write(f.data)
+	return err
 }
 
 // above are the folders that a file is in, the outermost first.

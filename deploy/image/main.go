@@ -23,17 +23,17 @@ func main() {
 	}
 }
 
-// options say what to build and where from.
+// options are the command line.
 type options struct {
 	root      string // folder of the product's module
-	version   string // what the programs call themselves, and the image's tag
+	version   string // of the programs, and the image's tag
 	name      string // of the image, without a tag
 	platforms []string
 	created   time.Time // of the image and of every file in it
 	out       string    // the archive
 }
 
-// tag is what a registry takes as one; it goes to the linker as well.
+// tag is the form of a tag in a registry; the linker gets it as well.
 var tag = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
 
 // parse reads the command line. The error says what is wrong with it.

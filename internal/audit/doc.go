@@ -1,3 +1,3 @@
-// Package audit writes the audit trail, as JSON lines, and reads it back. What a line
-// says is [record.Audit].
+// Package audit writes the audit trail, as JSON lines, and reads it back. [record.Audit] is the
+// content of a line.
 package audit

@@ -19,23 +19,22 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 )
 
-// maxLine bounds one line; what is longer is none of Lifeboat's.
+// maxLine bounds one line; a longer one is no record.
 const maxLine = 4 << 20
 
-// Trail is what was read of an audit trail.
+// Trail is the content of an audit trail.
 type Trail struct {
 	// Records are in the order of their time, each once.
 	Records []record.Audit
 	// Files are those that were read.
 	Files []string
-	// Newer counts records of a version that this program does not know.
+	// Newer counts records of a version that this program cannot read.
 	Newer int
 }
 
-// Read reads a file with its rotated siblings, or all files of a folder. Lines that are no
-// records are passed over, so that a worker's collected output will do; what stands before
-// the first brace of a line, such as the collector's time, is too. Records that keep
-// refuses are dropped; nil keeps all.
+// Read reads a file with its rotated siblings, or all files of a folder. It skips lines that are
+// no records, and text before the first brace of a line, so that it can read the collected output
+// of a worker. keep selects records; nil keeps all.
 func Read(ctx context.Context, path string, keep func(*record.Audit) bool) (Trail, error) {
 	files, err := filesOf(path)
 	if err != nil {
@@ -60,7 +59,7 @@ func Read(ctx context.Context, path string, keep func(*record.Audit) bool) (Trai
 	return t, nil
 }
 
-// filesOf are the files that a path stands for, the oldest of one trail first.
+// filesOf are the files of a path, the oldest of one trail first.
 func filesOf(path string) ([]string, error) {
 	path = strings.ReplaceAll(path, hostMark, "*")
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -113,7 +112,7 @@ func (t *Trail) read(ctx context.Context, name string, keep func(*record.Audit) 
 	return ctx.Err()
 }
 
-// longLine is the next line, nil for one that is too long to be Lifeboat's.
+// longLine is the next line, nil for one that is too long for a record.
 func longLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -131,7 +130,7 @@ func longLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// take keeps a line that is a record.
+// take adds the record of a line, if the line is one.
 func (t *Trail) take(line []byte, keep func(*record.Audit) bool) {
 	begin := bytes.IndexByte(line, '{')
 	if begin < 0 {

@@ -17,17 +17,17 @@ import (
 
 // Lines appends records to a stream, one line of JSON each.
 type Lines struct {
-	turn chan struct{} // who has taken it may write
+	turn chan struct{} // a writer puts one value in, and takes it out afterwards
 	out  io.Writer
 	torn bool // the last write may have left half a line
 }
 
-// NewLines writes to a stream that somebody else opened and closes.
+// NewLines writes to a stream that the caller opens and closes.
 func NewLines(out io.Writer) *Lines { return &Lines{out: out, turn: make(chan struct{}, 1)} }
 
-// Append writes records in one go. After an error some of them may be written: whoever
-// tries again writes those twice, and readers know them by their ID. A stream that takes
-// nothing keeps one write waiting, and its callers no longer than their context.
+// Append writes records in one write. After an error some of them may be written; a retry writes
+// those twice, and readers drop repeated IDs. A blocked stream holds one write, and each caller
+// no longer than its context.
 func (l *Lines) Append(ctx context.Context, records []record.Audit) error {
 	select {
 	case l.turn <- struct{}{}:
@@ -57,7 +57,7 @@ func (l *Lines) Append(ctx context.Context, records []record.Audit) error {
 	return nil
 }
 
-// lines are the records as they are written, on a line of their own each.
+// lines are the encoded records, one line each.
 func (l *Lines) lines(records []record.Audit) ([]byte, error) {
 	var text bytes.Buffer
 	if l.torn {
@@ -75,19 +75,19 @@ func (l *Lines) lines(records []record.Audit) ([]byte, error) {
 
 // File is a file that is rotated by size.
 type File struct {
-	// Path is where it is; "{host}" in it stands for the name of this machine or pod, so
-	// that several workers can share a folder.
+	// Path may contain "{host}", the name of this machine or pod, so that several workers can
+	// share a folder.
 	Path string
-	// MaxSizeMB is from which size on it is rotated; MaxBackups is how many rotated ones
-	// are kept, 0 for all.
+	// MaxSizeMB is the size at which it is rotated; MaxBackups is how many rotated ones are
+	// kept, 0 for all.
 	MaxSizeMB, MaxBackups int
 }
 
-// hostMark stands for the host in a file's path.
+// hostMark is replaced by the host in a file's path.
 const hostMark = "{host}"
 
-// Open is the sink. Its error says that the file cannot be written now; the sink tries
-// again with every batch, and may be used all the same. Whoever opens closes.
+// Open opens the sink; the caller closes it. The error says that the file cannot be written now:
+// the sink is still usable, and retries with every batch.
 func (f File) Open(host string) (*Lines, io.Closer, error) {
 	path := strings.ReplaceAll(f.Path, hostMark, host)
 	out := &lumberjack.Logger{Filename: path, MaxSize: f.MaxSizeMB, MaxBackups: f.MaxBackups}
@@ -97,14 +97,19 @@ func (f File) Open(host string) (*Lines, io.Closer, error) {
 	return lines, out, err
 }
 
-// probe makes sure that a file can be written, and tells whether its last line is half a line.
+// probe checks that a file can be written, and reports whether its last line is incomplete.
 func probe(path string) (torn bool, err error) {
+	defer func() {
+		if err != nil {
+			torn, err = false, fmt.Errorf("open the audit trail: %w", err)
+		}
+	}()
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return false, fmt.Errorf("open the audit trail: %w", err)
+		return false, err
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
-		return false, fmt.Errorf("open the audit trail: %w", err)
+		return false, err
 	}
 	info, err := file.Stat()
 	if err == nil && info.Size() > 0 {
@@ -112,8 +117,5 @@ func probe(path string) (torn bool, err error) {
 		_, err = file.ReadAt(last, info.Size()-1)
 		torn = last[0] != '\n'
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return false, fmt.Errorf("open the audit trail: %w", err)
-	}
-	return torn, nil
+	return torn, errors.Join(err, file.Close())
 }

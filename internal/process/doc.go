@@ -1,6 +1,5 @@
-// Package process is what Lifeboat's programs do when they start: read their
-// flags, open the log, dial Temporal, and say in a sentence what is missing and
-// how to get it.
+// Package process has the start of Lifeboat's programs: flags, log, connections to Temporal and
+// Karmada, and errors that name what is missing and how to get it.
 //
-// It promises to change nothing anywhere: whatever it asks of a server is a read.
+// It changes nothing: every request that it sends to a server is a read.
 package process

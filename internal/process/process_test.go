@@ -49,34 +49,33 @@ func TestUsageSaysWhereToReadMore(t *testing.T) {
 }
 
 func TestOnlyAWorkflowThatTheServerCallsRunningRuns(t *testing.T) {
-	for status, want := range map[enumspb.WorkflowExecutionStatus]bool{
-		enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:    true,
-		enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:     true,
-		enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:  false,
-		enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED: false,
+	for _, c := range []struct {
+		name   string
+		status enumspb.WorkflowExecutionStatus
+		err    error
+		runs   bool
+		fails  bool
+	}{
+		{name: "running", status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, runs: true},
+		{name: "paused", status: enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, runs: true},
+		{name: "completed", status: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED},
+		{name: "terminated", status: enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED},
+		{name: "unknown", err: serviceerror.NewNotFound("none")},
+		{name: "an outage", err: serviceerror.NewUnavailable("away"), fails: true},
 	} {
-		c := mocks.NewClient(t)
-		c.On("DescribeWorkflowExecution", mock.Anything, "id", "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
-			WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status},
-		}, nil)
-		runs, err := Owners{Client: c}.Running(t.Context(), "id")
-		require.NoError(t, err)
-		require.Equal(t, want, runs, status.String())
+		t.Run(c.name, func(t *testing.T) {
+			client := mocks.NewClient(t)
+			client.On("DescribeWorkflowExecution", mock.Anything, "id", "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+				WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: c.status},
+			}, c.err)
+			runs, err := Owners{Client: client}.Running(t.Context(), "id")
+			require.Equal(t, c.fails, err != nil)
+			require.Equal(t, c.runs, runs)
+		})
 	}
-}
-
-func TestAWorkflowThatDoesNotExistDoesNotRunButAnOutageIsAnError(t *testing.T) {
-	c := mocks.NewClient(t)
-	c.On("DescribeWorkflowExecution", mock.Anything, "none", "").Return(nil, serviceerror.NewNotFound("none"))
-	c.On("DescribeWorkflowExecution", mock.Anything, "id", "").Return(nil, serviceerror.NewUnavailable("away"))
-	runs, err := Owners{Client: c}.Running(t.Context(), "none")
+	runs, err := Owners{Client: mocks.NewClient(t)}.Running(t.Context(), "")
 	require.NoError(t, err)
 	require.False(t, runs)
-	runs, err = Owners{Client: c}.Running(t.Context(), "")
-	require.NoError(t, err)
-	require.False(t, runs)
-	_, err = Owners{Client: c}.Running(t.Context(), "id")
-	require.Error(t, err)
 }
 
 // server answers as told.
@@ -137,40 +136,37 @@ func TestAServerThatIsNotThereIsNamed(t *testing.T) {
 	lazy.Close()
 }
 
-// granted is a Karmada that grants everything but one verb.
-type granted struct{ but string }
+// answering is a Karmada that answers each permission with a finding.
+type answering func(k8sadapter.Permission) k8sadapter.Finding
 
-func (g granted) Preflight(_ context.Context, permissions []k8sadapter.Permission) []k8sadapter.Finding {
-	var findings []k8sadapter.Finding
+func (a answering) Preflight(_ context.Context, permissions []k8sadapter.Permission) (findings []k8sadapter.Finding) {
 	for _, p := range permissions {
-		findings = append(findings, k8sadapter.Finding{Permission: p, Allowed: p.Verb != g.but})
+		findings = append(findings, a(p))
 	}
 	return findings
 }
 
+func allBut(verb string) answering {
+	return func(p k8sadapter.Permission) k8sadapter.Finding {
+		return k8sadapter.Finding{Permission: p, Allowed: p.Verb != verb}
+	}
+}
+
 func TestEveryMissingPermissionIsNamed(t *testing.T) {
 	needs := k8sadapter.ControllerPermissions(rules.ModeEnforce, "default", "lifeboat-controller")
-	require.NoError(t, Permitted(t.Context(), granted{}, needs))
-	err := Permitted(t.Context(), granted{but: "watch"}, needs)
+	require.NoError(t, Permitted(t.Context(), allBut(""), needs))
+	err := Permitted(t.Context(), allBut("watch"), needs)
 	require.ErrorIs(t, err, karmada.ErrForbidden)
 	require.ErrorContains(t, err, "watch clusters.cluster.karmada.io: to see clusters fail and recover")
 	require.ErrorContains(t, err, "watch resourcebindings.work.karmada.io")
 }
 
-// silent is a Karmada that answers no question about permissions.
-type silent struct{}
-
-func (silent) Preflight(_ context.Context, permissions []k8sadapter.Permission) []k8sadapter.Finding {
-	var findings []k8sadapter.Finding
-	for _, p := range permissions {
-		findings = append(findings, k8sadapter.Finding{Permission: p, Err: fmt.Errorf("ask whether to %s: connection refused", p)})
-	}
-	return findings
-}
-
 // Rules: R4.15-15.
 func TestWhatTheServerSaidIsToldOnceForAllPermissions(t *testing.T) {
-	err := Permitted(t.Context(), silent{}, k8sadapter.WorkerPermissions(rules.ModeEnforce))
-	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint (could not be asked)")
+	silent := answering(func(p k8sadapter.Permission) k8sadapter.Finding {
+		return k8sadapter.Finding{Permission: p, Err: fmt.Errorf("check whether one may %s: connection refused", p)}
+	})
+	err := Permitted(t.Context(), silent, k8sadapter.WorkerPermissions(rules.ModeEnforce))
+	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint (could not be checked)")
 	require.Equal(t, 1, strings.Count(err.Error(), "connection refused"))
 }

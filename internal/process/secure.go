@@ -16,10 +16,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// connection is Temporal's own configuration, with what changes at run time: a client
-// certificate in files is read with every handshake, an API key in a file again when it
-// changes; and what is sent is encrypted where the configuration says so. Beside it stand
-// the credentials that it shows the server.
+// connection is Temporal's own configuration. A client certificate in files is read with every
+// handshake, an API key in a file again when it changes, and payloads are encrypted where
+// configured. The second result reads the credentials that the client sends.
 func connection(c config.Config, log *slog.Logger) (client.Options, []func() ([]byte, error), error) {
 	var options client.Options
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
@@ -35,7 +34,7 @@ func connection(c config.Config, log *slog.Logger) (client.Options, []func() ([]
 	return options, shown(profile, c), encrypt(&options, c, log)
 }
 
-// shown are the credentials in a profile and in the configuration; a file wins over a value.
+// shown reads the credentials in a profile and in the configuration; a file wins over a value.
 func shown(profile envconfig.ClientConfigProfile, c config.Config) []func() ([]byte, error) {
 	var all []func() ([]byte, error)
 	if t := profile.TLS; t != nil {
@@ -44,7 +43,7 @@ func shown(profile envconfig.ClientConfigProfile, c config.Config) []func() ([]b
 	return append(all, kept(c.Temporal.APIKeyFile, []byte(profile.APIKey))...)
 }
 
-// kept reads a credential from its file, or gives the value; none where both are empty.
+// kept reads a credential from its file, or returns the value; none where both are empty.
 func kept(file string, value []byte) []func() ([]byte, error) {
 	switch {
 	case file != "":
@@ -64,16 +63,11 @@ func credentialsOf(server string, read []func() ([]byte, error)) []telemetry.Cre
 	return all
 }
 
-// errBare: an API key is a password, and is not sent where anybody on the way reads it.
+// errBare: an API key is a password, and must not be sent unencrypted.
 var errBare = errors.New("there is an API key for Temporal (temporal.apiKeyFile, TEMPORAL_API_KEY or api_key in temporal.toml) " +
 	"and TLS is disabled: the key would be sent in the clear")
 
-// bare tells that an API key would be sent without TLS.
-func bare(profile envconfig.ClientConfigProfile, c config.Config) bool {
-	return (c.Temporal.APIKeyFile != "" || profile.APIKey != "") && profile.TLS != nil && profile.TLS.Disabled
-}
-
-// identify says who we are: by a certificate, an API key, or both.
+// identify sets the client certificate, the API key, or both.
 func identify(options *client.Options, profile envconfig.ClientConfigProfile, c config.Config, log *slog.Logger) error {
 	if t := profile.TLS; t != nil && t.ClientCertPath != "" && t.ClientKeyPath != "" && options.ConnectionOptions.TLS != nil {
 		pair, err := secrecy.NewPair(t.ClientCertPath, t.ClientKeyPath, log)
@@ -83,7 +77,8 @@ func identify(options *client.Options, profile envconfig.ClientConfigProfile, c 
 		options.ConnectionOptions.TLS.Certificates = nil
 		options.ConnectionOptions.TLS.GetClientCertificate = pair.ForClient
 	}
-	if bare(profile, c) {
+	hasKey := c.Temporal.APIKeyFile != "" || profile.APIKey != ""
+	if hasKey && profile.TLS != nil && profile.TLS.Disabled {
 		return errBare
 	}
 	if c.Temporal.APIKeyFile == "" {
@@ -100,7 +95,7 @@ func identify(options *client.Options, profile envconfig.ClientConfigProfile, c 
 	return nil
 }
 
-// encrypt has the client encrypt arguments, results, memos, pages and errors.
+// encrypt makes the client encrypt arguments, results, memos, pages and errors.
 func encrypt(options *client.Options, c config.Config, log *slog.Logger) error {
 	if c.Encryption.KeyFile == "" {
 		return nil
@@ -120,7 +115,7 @@ func encrypt(options *client.Options, c config.Config, log *slog.Logger) error {
 	return nil
 }
 
-// Codec encrypts and decrypts as the configuration says.
+// Codec is the configured codec.
 func Codec(c config.Config, log *slog.Logger) (*secrecy.Codec, error) {
 	codec, err := secrecy.NewCodec(c.Encryption.KeyFile, log)
 	if err != nil {
@@ -130,9 +125,7 @@ func Codec(c config.Config, log *slog.Logger) (*secrecy.Codec, error) {
 	return codec, nil
 }
 
-// ServerTLS is how the configuration has Lifeboat's servers serve, nil without TLS.
+// ServerTLS is the TLS configuration of Lifeboat's servers, nil without TLS.
 func ServerTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
-	return secrecy.Server(secrecy.ServerFiles{
-		Cert: c.Listen.TLS.CertFile, Key: c.Listen.TLS.KeyFile, ClientCA: c.Listen.TLS.ClientCAFile,
-	}, log)
+	return secrecy.Server(c.Listen.TLS.CertFile, c.Listen.TLS.KeyFile, c.Listen.TLS.ClientCAFile, log)
 }

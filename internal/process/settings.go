@@ -6,8 +6,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 )
 
-// Settings is what the activities get of the configuration, as plain values: those of
-// a worker, and of whoever plans as one.
+// Settings are the values of the configuration that the activities get, in a worker and in
+// lifeboat plan.
 func Settings(c config.Config) activities.Settings {
 	return activities.Settings{
 		Instance: c.Instance,

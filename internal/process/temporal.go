@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -18,21 +20,21 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 )
 
-// Temporal is a connection to a Temporal server, and what it was made with.
+// Temporal is a connection to a Temporal server, with its options.
 type Temporal struct {
 	client.Client
 	Options client.Options
-	// Credentials read the client certificate and the API key that it shows the server.
+	// Credentials read the client certificate and the API key that the client sends.
 	Credentials []func() ([]byte, error)
 }
 
-// TemporalOptions say how a program presents itself.
+// TemporalOptions configure a connection.
 type TemporalOptions struct {
 	Program string // for the identity: "<program>@<host>:<pid>"
 	Config  config.Config
 	Log     *slog.Logger
 	Metrics client.MetricsHandler // nil: none
-	// Lazy connects with the first call: the program outlives an outage at its start.
+	// Lazy connects with the first call, so that the program starts during an outage.
 	Lazy bool
 }
 
@@ -49,33 +51,29 @@ func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.HostPort == "" {
-		options.HostPort = client.DefaultHostPort
-	}
-	if options.Namespace == "" {
-		options.Namespace = client.DefaultNamespace
-	}
+	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
+	options.Namespace = cmp.Or(options.Namespace, client.DefaultNamespace)
 	options.Identity = fmt.Sprintf("%s@%s:%d", o.Program, config.Host(), os.Getpid())
 	options.Logger = temporallog.NewStructuredLogger(o.Log)
 	options.MetricsHandler = o.Metrics
-	// Messages are small, and the server is near: compression costs more time than it saves.
+	// Messages are small and the server is near: compression costs more time than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	temporal := &Temporal{Options: options, Credentials: shown}
 	if o.Lazy {
-		c, err := client.NewLazyClient(options)
-		return &Temporal{Client: c, Options: options, Credentials: shown}, err
+		temporal.Client, err = client.NewLazyClient(options)
+		return temporal, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	c, err := client.DialContext(ctx, options)
-	if err != nil {
+	if temporal.Client, err = client.DialContext(ctx, options); err != nil {
 		return nil, fmt.Errorf("%s does not answer as a Temporal server; start one there, or set TEMPORAL_ADDRESS: %w",
 			options.HostPort, err)
 	}
-	return &Temporal{Client: c, Options: options, Credentials: shown}, nil
+	return temporal, nil
 }
 
-// Ready tells whether the namespace exists and knows the search attributes. The
-// error says what to do.
+// Ready returns nil when the namespace exists and has the search attributes. The error says
+// what to do.
 func (t *Temporal) Ready(ctx context.Context, attributes []string) error {
 	namespace := t.Options.Namespace
 	_, err := t.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
@@ -96,8 +94,8 @@ func (t *Temporal) Ready(ctx context.Context, attributes []string) error {
 	return nil
 }
 
-// Lacking are those of the search attributes that the namespace does not know. A
-// server that tells nobody (Temporal Cloud) lacks none: starting a workflow will tell.
+// Lacking are the search attributes that the namespace lacks. None where the server does not
+// list them (Temporal Cloud): there the start of a workflow fails.
 func (t *Temporal) Lacking(ctx context.Context, attributes []string) ([]string, error) {
 	known, err := t.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{
 		Namespace: t.Options.Namespace,
@@ -120,8 +118,31 @@ func (t *Temporal) Lacking(ctx context.Context, attributes []string) ([]string, 
 	return lacking, nil
 }
 
-// Healthy asks the server whether it serves.
+// Healthy returns nil when the server serves.
 func (t *Temporal) Healthy(ctx context.Context) error {
 	_, err := t.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err
+}
+
+// Owners checks which workflows run.
+type Owners struct {
+	Client client.Client
+}
+
+// Running describes the workflow: a list would lag behind. An unknown id does not run.
+func (o Owners) Running(ctx context.Context, workflowID string) (bool, error) {
+	if workflowID == "" {
+		return false, nil
+	}
+	description, err := o.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+	var missing *serviceerror.NotFound
+	var impossible *serviceerror.InvalidArgument // another writer changed the id in the task
+	if errors.As(err, &missing) || errors.As(err, &impossible) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("describe workflow %s: %w", workflowID, err)
+	}
+	status := description.GetWorkflowExecutionInfo().GetStatus()
+	return status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || status == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, nil
 }

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What a payload that is encrypted says about itself. The names are those of Temporal's
-// own samples; the UI takes "binary/encrypted" for what it must have decoded.
+// The metadata of an encrypted payload, named as in Temporal's samples; the UI sends payloads
+// with "binary/encrypted" to the codec server.
 const (
 	metadataCipher = "encryption-cipher"
 	metadataKey    = "encryption-key-id"
@@ -20,21 +20,20 @@ const (
 	cipherName        = "AES-256-GCM"
 )
 
-// ErrUnknownKey is returned for what was encrypted under a key that the file does not
-// have, or no longer.
+// ErrUnknownKey is returned for a payload whose key is not, or no longer, in the file.
 var ErrUnknownKey = errors.New("the key is not in the key file")
 
-// ErrClear is returned for what is not encrypted, where that is refused.
+// ErrClear is returned for a payload that is not encrypted, where that is refused.
 var ErrClear = errors.New("it is not encrypted, and encryption.refuseClear refuses that")
 
-// errTampered is all that can be said of what does not open.
+// errTampered is the error for a payload that does not open.
 var errTampered = errors.New("it does not open: another key of this name, or it was changed")
 
 // Codec encrypts payloads with AES-256-GCM.
 type Codec struct {
-	// RefuseClear refuses what is not encrypted: nobody without a key has written what is
-	// read. Otherwise that is passed on as it is, so that histories from before can be
-	// read. It is set before the first use.
+	// RefuseClear refuses payloads that are not encrypted, so that only owners of a key can
+	// write them. Otherwise they are returned unchanged, so that older histories can be read.
+	// Set it before the first use.
 	RefuseClear bool
 
 	ring *files[keyring]
@@ -73,12 +72,12 @@ func (c *Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	return sealed, nil
 }
 
-// Decode is [ErrUnknownKey] without the key, and [ErrClear] for what RefuseClear refuses.
+// Decode fails with [ErrUnknownKey] without the key, and with [ErrClear] under RefuseClear.
 func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return c.decode(payloads, func(*commonpb.Payload) bool { return !c.RefuseClear })
 }
 
-// decode passes on what is not encrypted where clear says so.
+// decode returns a payload that is not encrypted unchanged where clear allows it.
 func (c *Codec) decode(payloads []*commonpb.Payload, clear func(*commonpb.Payload) bool) ([]*commonpb.Payload, error) {
 	opened := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
@@ -100,7 +99,7 @@ func (c *Codec) decode(payloads []*commonpb.Payload, clear func(*commonpb.Payloa
 func (c *Codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	name := string(p.GetMetadata()[metadataKey])
 	key := c.ring.current().by[name]
-	if key == nil { // somebody else rotated first
+	if key == nil { // another process rotated first
 		key = c.ring.newest().by[name]
 	}
 	if key == nil {
@@ -117,5 +116,5 @@ func (c *Codec) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return opened, nil
 }
 
-// authenticated is what an encrypted payload is bound to besides its content.
+// authenticated is the additional data that an encrypted payload authenticates.
 func authenticated(key string) []byte { return []byte(cipherName + " " + key) }

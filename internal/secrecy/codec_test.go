@@ -101,7 +101,7 @@ func TestKeysAreRotatedWithoutARestart(t *testing.T) {
 	put(t, file, "young nonsense")
 	c.ring.newest()
 	requireOpens(t, c, after, "b")
-	require.Contains(t, log.String(), "the one before holds on")
+	require.Contains(t, log.String(), "the one before stays in use")
 	require.NotContains(t, log.String(), "nonsense")
 	require.NotContains(t, log.String(), strings.Fields(young)[1])
 }
@@ -238,4 +238,36 @@ func TestTheCodecServerRefusesWhatIsNotEncryptedButSearchAttributes(t *testing.T
 		require.Equal(t, told.status, answer.Code, answer.Body.String())
 		require.Equal(t, told.status != http.StatusOK, strings.Contains(answer.Body.String(), "encryption.refuseClear"))
 	}
+}
+
+// FuzzKeys: whatever a key file says, it is a set of keys that open what they sealed, or an
+// error that tells nothing of what stands there; and what no key sealed does not open.
+func FuzzKeys(f *testing.F) {
+	key := strings.Repeat("QUFB", 10) + "QUE="
+	for _, content := range []string{
+		"k1 " + key, "# a comment\n\nk1 " + key + "\r\nk2 " + key, "k1 " + key + "\nk1 " + key, "k1 QUFB", key, "k1", "", "k1 " + key + " more", "-k " + key, "k1\t" + key + "\x00",
+	} {
+		f.Add([]byte(content), "k1", []byte("not sealed at all"))
+	}
+	f.Fuzz(func(t *testing.T, content []byte, name string, data []byte) {
+		file := filepath.Join(t.TempDir(), "keys")
+		require.NoError(t, os.WriteFile(file, content, 0o600))
+		c, err := NewCodec(file, slog.New(slog.DiscardHandler))
+		if err != nil {
+			for _, word := range strings.Fields(string(content)) {
+				require.False(t, len(word) >= 40 && strings.Contains(err.Error(), word), "a key is told: %v", err)
+			}
+			return
+		}
+		plain := &commonpb.Payload{Data: data}
+		closed, err := c.Encode([]*commonpb.Payload{plain})
+		require.NoError(t, err)
+		again, err := c.Decode(closed)
+		require.NoError(t, err)
+		require.True(t, proto.Equal(plain, again[0]))
+		_, err = c.Decode([]*commonpb.Payload{{
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encodingEncrypted), metadataKey: []byte(name)}, Data: data,
+		}})
+		require.Error(t, err)
+	})
 }

@@ -1,7 +1,6 @@
-// Package secrecy keeps secrets: it reads keys and certificates from files, again
-// whenever these change, encrypts what goes to Temporal, and decrypts it for people.
+// Package secrecy reads keys and certificates from files, again when they change, encrypts
+// payloads for Temporal, and decrypts them for people.
 //
-// It promises that no error and no log line of it contains anything of a secret, and
-// that a file which cannot be read or understood changes nothing: what was read before
-// holds on.
+// No error and no log line contains any part of a secret. A file that cannot be read changes
+// nothing: the value before stays in use.
 package secrecy

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// glance is how long what was read is taken as new without looking at the files again.
-const glance = time.Second
+// freshFor is how long a value is used without a check of the files.
+const freshFor = time.Second
 
-// files are files that are read again when one of them has changed.
+// files is a value that is read again when one of its files has changed.
 type files[T any] struct {
 	paths []string
 	read  func() (T, error)
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	value  T
-	stamp  string
-	looked time.Time
-	said   string // the error that was logged last
+	mu      sync.Mutex
+	value   T
+	stamp   string
+	checked time.Time
+	logged  string // the last error
 }
 
-// open reads them for the first time; that must succeed.
+// open reads the files for the first time, which must succeed.
 func open[T any](log *slog.Logger, read func() (T, error), paths ...string) (*files[T], error) {
 	f := &files[T]{paths: paths, read: read, log: log}
 	if _, err := f.again(); err != nil {
@@ -33,40 +33,40 @@ func open[T any](log *slog.Logger, read func() (T, error), paths ...string) (*fi
 	return f, nil
 }
 
-// current is what they hold, at most a glance old.
+// current is the value, at most freshFor old.
 func (f *files[T]) current() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if time.Since(f.looked) >= glance {
-		f.look()
+	if time.Since(f.checked) >= freshFor {
+		f.refresh()
 	}
 	return f.value
 }
 
-// newest is what they hold now.
+// newest is the value after a check of the files.
 func (f *files[T]) newest() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.look()
+	f.refresh()
 	return f.value
 }
 
-// look reads again if something has changed. What cannot be read is tried again with
-// the next look: somebody may be in the middle of writing it.
-func (f *files[T]) look() {
+// refresh reads again if a file has changed. After an error it retries with the next call: a
+// write may be in progress.
+func (f *files[T]) refresh() {
 	changed, err := f.again()
 	switch {
-	case err != nil && err.Error() != f.said:
-		f.said = err.Error()
-		f.log.Warn("a secret has changed and cannot be read; the one before holds on", "error", err)
+	case err != nil && err.Error() != f.logged:
+		f.logged = err.Error()
+		f.log.Warn("a secret has changed and cannot be read; the one before stays in use", "error", err)
 	case err == nil && changed:
-		f.said = ""
+		f.logged = ""
 		f.log.Info("read a secret again", "files", f.paths)
 	}
 }
 
 func (f *files[T]) again() (changed bool, err error) {
-	f.looked = time.Now()
+	f.checked = time.Now()
 	stamp := ""
 	for _, path := range f.paths {
 		info, err := os.Stat(path)

@@ -49,8 +49,7 @@ func readKeyring(path string) (keyring, error) {
 	return ring, nil
 }
 
-// add reads one line; its error says nothing of what stands there, not even what looks
-// like a name: it may be a key in the wrong place.
+// add reads one line. Its error shows no part of the line: even a name may be a misplaced key.
 func (k *keyring) add(line string) error {
 	fields := strings.Fields(line)
 	if len(fields) != 2 || !keyName.MatchString(fields[0]) {

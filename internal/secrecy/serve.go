@@ -8,38 +8,38 @@ import (
 	"go.temporal.io/sdk/converter"
 )
 
-// mostAsked bounds one request for decryption, in bytes: a page of a history is less.
-const mostAsked = 64 << 20
+// maxRequest bounds one request for decryption, in bytes: a page of a history is smaller.
+const maxRequest = 64 << 20
 
-// metadataType says of which type a search attribute is.
+// metadataType is the type of a search attribute.
 const metadataType = "type"
 
-// forPeople passes search attributes on, which Temporal itself reads and no client
-// encrypts: they come with the rest of a history.
-type forPeople struct{ *Codec }
+// historyCodec returns search attributes unchanged: they are part of a history, and no client
+// encrypts them because Temporal reads them.
+type historyCodec struct{ *Codec }
 
 // Decode implements converter.PayloadCodec.
-func (c forPeople) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+func (c historyCodec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return c.decode(payloads, func(p *commonpb.Payload) bool {
 		return !c.RefuseClear || len(p.GetMetadata()[metadataType]) > 0
 	})
 }
 
-// Handler decrypts for the Temporal UI and the temporal CLI, at /decode. A page of
-// another origin than those listed is refused. It encrypts nothing for anybody.
+// Handler decrypts for the Temporal UI and the temporal CLI, at /decode. It refuses pages of
+// other origins than those listed, and never encrypts.
 func (c *Codec) Handler(origins []string) http.Handler {
-	decode := converter.NewPayloadCodecHTTPHandler(forPeople{c})
+	decode := converter.NewPayloadCodecHTTPHandler(historyCodec{c})
 	mux := http.NewServeMux()
 	mux.HandleFunc("OPTIONS /decode", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("POST /decode", func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, mostAsked)
+		r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
 		decode.ServeHTTP(w, r)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Origin")
-		if origin := r.Header.Get("Origin"); origin != "" { // a page asks
+		if origin := r.Header.Get("Origin"); origin != "" { // the request comes from a page
 			if !slices.Contains(origins, origin) {
-				http.Error(w, "this origin may not ask: codec.origins does not have it", http.StatusForbidden)
+				http.Error(w, "this origin is refused: codec.origins does not have it", http.StatusForbidden)
 				return
 			}
 			w.Header().Set("Access-Control-Allow-Origin", origin)

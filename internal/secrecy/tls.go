@@ -14,7 +14,7 @@ import (
 // Pair is a certificate and its key, PEM files that are read again when they change.
 type Pair struct{ files *files[*tls.Certificate] }
 
-// NewPair reads them; the error names the files and nothing of what is in them.
+// NewPair reads them; the error names the files, and shows none of their content.
 func NewPair(cert, key string, log *slog.Logger) (*Pair, error) {
 	read := func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
@@ -30,24 +30,18 @@ func NewPair(cert, key string, log *slog.Logger) (*Pair, error) {
 	return &Pair{pair}, nil
 }
 
-// ForClient answers a server that asks who is there.
+// ForClient returns the certificate for a server that requests one.
 func (p *Pair) ForClient(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return p.files.newest(), nil
 }
 
-// ServerFiles are what a Lifeboat server is told to serve with.
-type ServerFiles struct {
-	Cert, Key string // empty: no TLS
-	ClientCA  string // empty: everybody may come in
-}
-
-// Server is how a Lifeboat server serves, nil without TLS. Where ClientCA is set,
-// certificates are verified; it is for the handler to demand one.
-func Server(from ServerFiles, log *slog.Logger) (*tls.Config, error) {
-	if from.Cert == "" {
+// Server is the TLS configuration of a Lifeboat server, nil without TLS (cert is empty). With
+// clientCA it verifies client certificates where they are sent; the handler must demand one.
+func Server(cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
+	if cert == "" {
 		return nil, nil //nolint:nilnil // no TLS is a way to serve
 	}
-	pair, err := NewPair(from.Cert, from.Key, log)
+	pair, err := NewPair(cert, key, log)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +49,12 @@ func Server(from ServerFiles, log *slog.Logger) (*tls.Config, error) {
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.files.newest(), nil },
 	}
-	if from.ClientCA == "" {
+	if clientCA == "" {
 		return base, nil
 	}
-	clients, err := open(log, func() (*x509.CertPool, error) { return readPool(from.ClientCA) }, from.ClientCA)
+	clients, err := open(log, func() (*x509.CertPool, error) { return readPool(clientCA) }, clientCA)
 	if err != nil {
-		return nil, fmt.Errorf("read who may come in: %w", err)
+		return nil, fmt.Errorf("read the authorities of clients: %w", err)
 	}
 	with := func() *tls.Config {
 		c := base.Clone()

@@ -11,22 +11,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Credential is a client certificate (PEM) or a token that the program shows a server.
+// Credential is a client certificate (PEM) or a token for a server.
 type Credential struct {
 	Server string // karmada or temporal
-	// Read gives it as it is now: files are rotated.
+	// Read returns the current one: files are rotated.
 	Read func() ([]byte, error)
 }
 
-// The kinds of credentials.
-const (
-	kindCertificate = "certificate"
-	kindToken       = "token"
-)
-
-// lifetime is from when until when a credential is valid; issued may be unknown (zero).
+// lifetime is the validity of a credential; issued may be unknown (zero).
 type lifetime struct {
-	kind            string
+	kind            string // certificate or token
 	issued, expires time.Time
 }
 
@@ -35,8 +29,8 @@ type credentials struct {
 	expires, issued *prometheus.Desc
 }
 
-// PublishCredentials registers when credentials end. What does not say so (an opaque token,
-// one that a plug-in hands out) has no series.
+// PublishCredentials registers when credentials end. A credential without an end (an opaque
+// token, one of a plug-in) has no series.
 func PublishCredentials(registry prometheus.Registerer, all []Credential) {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "credential", name), help, []string{"server", "kind"}, nil)
@@ -86,7 +80,7 @@ func lifetimeOf(raw []byte) (lifetime, bool) {
 		if err != nil {
 			return lifetime{}, false
 		}
-		return lifetime{kindCertificate, certificate.NotBefore, certificate.NotAfter}, true
+		return lifetime{"certificate", certificate.NotBefore, certificate.NotAfter}, true
 	}
 	parts := strings.Split(strings.TrimSpace(string(raw)), ".")
 	if len(parts) != 3 {
@@ -100,7 +94,7 @@ func lifetimeOf(raw []byte) (lifetime, bool) {
 	if err != nil || json.Unmarshal(payload, &claims) != nil || claims.Expires == 0 {
 		return lifetime{}, false
 	}
-	life := lifetime{kind: kindToken, expires: time.Unix(int64(claims.Expires), 0)}
+	life := lifetime{kind: "token", expires: time.Unix(int64(claims.Expires), 0)}
 	if claims.Issued != 0 {
 		life.issued = time.Unix(int64(claims.Issued), 0)
 	}

@@ -1,7 +1,5 @@
-// Package telemetry is how a process tells what it does: its log, its metrics and
-// its health endpoints.
+// Package telemetry has the log, the metrics and the health endpoints of a process.
 //
-// It promises not to matter: nothing here decides, and a scrape or a log line that
-// is lost changes nothing. It keeps no global state: registries and loggers are
-// passed in.
+// Nothing here decides: a lost scrape or log line changes nothing. It has no global state:
+// registries and loggers are arguments.
 package telemetry

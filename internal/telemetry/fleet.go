@@ -11,66 +11,61 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// FleetState is how failovers stand, as the workflows themselves answered.
+// FleetState is the state of failovers and pacer, as their workflows answered.
 type FleetState struct {
 	// Pace is nil where the pacer has never answered.
 	Pace      *pace.Pace
 	Failovers []FailoverState
-	// Asked are all workflows that were asked, by id; true for one that did not answer.
-	// What it said before stands until it answers again.
+	// Asked are all queried workflows, by id; true for one that did not answer. Its previous
+	// answer counts until the next.
 	Asked map[string]bool
 }
 
-// FailoverState is how the failover of one cluster stands.
+// FailoverState is the state of the failover of one cluster.
 type FailoverState struct {
 	Cluster string
 	Mode    rules.Mode
 	Phase   phase.Failover
-	Paused  bool // a human paused all of it
-	// Bindings counts those that are not done, by where they are: one of the States.
+	Paused  bool // an operator paused all of it
+	// Bindings counts those without an outcome, by state: one of the States.
 	Bindings map[string]int
-	// Blocked and Attention count bindings by reason; the failover's own need of
-	// attention counts as one.
+	// Blocked and Attention count bindings by reason; the failover's own attention flag
+	// counts as one.
 	Blocked, Attention map[reason.Reason]int
-	// Waiting counts those that are due and begin nothing, by what holds them.
+	// Waiting counts due bindings whose migration has not begun, by reason.
 	Waiting map[reason.Reason]int
-	// BlockedSince is when the first of the blocked was due, zero when none is.
+	// BlockedSince is when the first of the blocked was due, zero without any.
 	BlockedSince time.Time
 	PendingPurge int
 }
 
-// Where a binding that is not done may be.
+// The states of a binding without an outcome.
 const (
 	StateTolerating = "tolerating" // not yet due
-	StateWaiting    = "waiting"    // due, for its turn and a lease
-	StatePaused     = "paused"     // due, and a human paused it
+	StateWaiting    = "waiting"    // due, waits for its turn and a permit
+	StatePaused     = "paused"     // due, and an operator paused it
 	StateBlocked    = "blocked"    // blocked with a reason
-	StateApproval   = "approval"   // a human is asked before it moves
-	StateFence      = "fence"      // until its old copy is proven dead
+	StateApproval   = "approval"   // needs an operator's approval
+	StateFence      = "fence"      // waits for proof that its old copy is dead
 	StateMoving     = "moving"     // its migration runs
 )
 
-// States are all of them, in order of progress.
+// States are all states, in order of progress.
 func States() []string {
 	return []string{StateTolerating, StateWaiting, StatePaused, StateBlocked, StateApproval, StateFence, StateMoving}
 }
 
-// Fleet publishes how things stand now. Only the controller that leads knows, and says
-// so; in every other process it is empty and has no series. So there is one answer
-// and not one of each worker that once knew, and a gauge that ends means that nobody
-// looks: lifeboat_controller_leader tells.
+// Fleet publishes the current state of failovers and pacer. Only the leading controller sets
+// it: in every other process it has no series, so that each metric has one source. Without a
+// leader the series end; see lifeboat_controller_leader.
 type Fleet struct {
 	state atomic.Pointer[FleetState]
 	now   func() time.Time
-	descs map[string]*prometheus.Desc
 }
 
 // NewFleet registers the metrics of the fleet; now is the wall clock.
 func NewFleet(registry prometheus.Registerer, now func() time.Time) *Fleet {
-	f := &Fleet{now: now, descs: map[string]*prometheus.Desc{}}
-	for _, m := range fleetMetrics {
-		f.descs[m.name] = prometheus.NewDesc(prometheus.BuildFQName(namespace, "", m.name), m.help, m.labels, nil)
-	}
+	f := &Fleet{now: now}
 	registry.MustRegister(f)
 	return f
 }
@@ -78,52 +73,36 @@ func NewFleet(registry prometheus.Registerer, now func() time.Time) *Fleet {
 // Set publishes a new state as a whole; nil ends every series.
 func (f *Fleet) Set(state *FleetState) { f.state.Store(state) }
 
-// Names of the gauges.
-const (
-	gaugeRate         = "evict_rate_limit"
-	gaugeUnlimited    = "evict_unlimited"
-	gaugeTier         = "pace_tier"
-	gaugePaceReason   = "pace_reason"
-	gaugeFaults       = "cluster_fault_num"
-	gaugeFaultRate    = "cluster_fault_rate"
-	gaugePhase        = "failover_phase"
-	gaugePaused       = "failover_paused"
-	gaugeBindings     = "failover_bindings"
-	gaugeBlocked      = "blocked_bindings"
-	gaugeWaiting      = "waiting_bindings"
-	gaugeOldest       = "oldest_blocked_seconds"
-	gaugeAttention    = "attention"
-	gaugeApprovals    = "approvals_awaited"
-	gaugePendingPurge = "pending_purge"
-	gaugeUnanswered   = "unanswered"
-)
-
-var fleetMetrics = []struct {
-	name, help string
-	labels     []string
-}{
-	{gaugeRate, "Evictions per second that are allowed now; 0 while halted or unlimited.", nil},
-	{gaugeUnlimited, "1 while evictions are not paced.", nil},
-	{gaugeTier, "1 for the tier that holds now.", []string{"tier"}},
-	{gaugePaceReason, "1, with why that tier holds.", []string{"reason"}},
-	{gaugeFaults, "Faulty clusters.", nil},
-	{gaugeFaultRate, "Faulty clusters as a share of all, 0 to 1.", nil},
-	{gaugePhase, "1, with the phase of a failover that runs.", []string{"cluster", "mode", "phase"}},
-	{gaugePaused, "1 while a human has paused the failover.", []string{"cluster", "mode"}},
-	{gaugeBindings, "Bindings that are not done, by where they are.", []string{"cluster", "mode", "state"}},
-	{gaugeBlocked, "Bindings that are blocked, by reason.", []string{"cluster", "mode", "reason"}},
-	{gaugeWaiting, "Bindings that are due and wait for their turn, by what holds them.", []string{"cluster", "mode", "reason"}},
-	{gaugeOldest, "How long ago the first of the blocked bindings was due; 0 when none is.", []string{"cluster", "mode"}},
-	{gaugeAttention, "Bindings, and failovers, that need attention now, by reason.", []string{"cluster", "mode", "reason"}},
-	{gaugeApprovals, "Bindings that await a human's approval now.", []string{"cluster", "mode"}},
-	{gaugePendingPurge, "Old copies that stay until their cluster is back.", []string{"cluster", "mode"}},
-	{gaugeUnanswered, "1 while a workflow that runs does not answer.", []string{"workflow"}},
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 }
+
+var (
+	gaugeRate         = gauge("evict_rate_limit", "Evictions per second that are allowed now; 0 while halted or unlimited.")
+	gaugeUnlimited    = gauge("evict_unlimited", "1 while evictions are not paced.")
+	gaugeTier         = gauge("pace_tier", "1 for the tier that holds now.", "tier")
+	gaugePaceReason   = gauge("pace_reason", "1, with why that tier holds.", "reason")
+	gaugeFaults       = gauge("cluster_fault_num", "Faulty clusters.")
+	gaugeFaultRate    = gauge("cluster_fault_rate", "Faulty clusters as a share of all, 0 to 1.")
+	gaugePhase        = gauge("failover_phase", "1, with the phase of a failover that runs.", "cluster", "mode", "phase")
+	gaugePaused       = gauge("failover_paused", "1 while an operator has paused the failover.", "cluster", "mode")
+	gaugeBindings     = gauge("failover_bindings", "Bindings that are not done, by where they are.", "cluster", "mode", "state")
+	gaugeBlocked      = gauge("blocked_bindings", "Bindings that are blocked, by reason.", "cluster", "mode", "reason")
+	gaugeWaiting      = gauge("waiting_bindings", "Bindings that are due and wait for their turn, by what holds them.", "cluster", "mode", "reason")
+	gaugeOldest       = gauge("oldest_blocked_seconds", "How long ago the first of the blocked bindings was due; 0 when none is.", "cluster", "mode")
+	gaugeAttention    = gauge("attention", "Bindings, and failovers, that need attention now, by reason.", "cluster", "mode", "reason")
+	gaugeApprovals    = gauge("approvals_awaited", "Bindings that await an operator's approval now.", "cluster", "mode")
+	gaugePendingPurge = gauge("pending_purge", "Old copies that stay until their cluster is back.", "cluster", "mode")
+	gaugeUnanswered   = gauge("unanswered", "1 while a workflow that runs does not answer.", "workflow")
+)
 
 // Describe implements [prometheus.Collector].
 func (f *Fleet) Describe(to chan<- *prometheus.Desc) {
-	for _, m := range fleetMetrics {
-		to <- f.descs[m.name]
+	for _, desc := range []*prometheus.Desc{
+		gaugeRate, gaugeUnlimited, gaugeTier, gaugePaceReason, gaugeFaults, gaugeFaultRate, gaugePhase, gaugePaused,
+		gaugeBindings, gaugeBlocked, gaugeWaiting, gaugeOldest, gaugeAttention, gaugeApprovals, gaugePendingPurge, gaugeUnanswered,
+	} {
+		to <- desc
 	}
 }
 
@@ -133,8 +112,8 @@ func (f *Fleet) Collect(to chan<- prometheus.Metric) {
 	if state == nil {
 		return
 	}
-	put := func(name string, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(f.descs[name], prometheus.GaugeValue, value, labels...)
+	put := func(desc *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
 	for id, silent := range state.Asked {
 		put(gaugeUnanswered, truth(silent), id)
@@ -147,7 +126,7 @@ func (f *Fleet) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-type putGauge func(name string, value float64, labels ...string)
+type putGauge func(desc *prometheus.Desc, value float64, labels ...string)
 
 func collectPace(p pace.Pace, put putGauge) {
 	put(gaugeRate, p.Rate)
@@ -167,14 +146,12 @@ func (f *Fleet) collectFailover(s *FailoverState, put putGauge) {
 	for _, state := range States() {
 		put(gaugeBindings, float64(s.Bindings[state]), s.Cluster, mode, state)
 	}
-	for reason, n := range s.Blocked {
-		put(gaugeBlocked, float64(n), s.Cluster, mode, string(reason))
-	}
-	for reason, n := range s.Waiting {
-		put(gaugeWaiting, float64(n), s.Cluster, mode, string(reason))
-	}
-	for reason, n := range s.Attention {
-		put(gaugeAttention, float64(n), s.Cluster, mode, string(reason))
+	for desc, counts := range map[*prometheus.Desc]map[reason.Reason]int{
+		gaugeBlocked: s.Blocked, gaugeWaiting: s.Waiting, gaugeAttention: s.Attention,
+	} {
+		for reason, n := range counts {
+			put(desc, float64(n), s.Cluster, mode, string(reason))
+		}
 	}
 	oldest := 0.0
 	if !s.BlockedSince.IsZero() {

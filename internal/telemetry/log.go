@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Keys of log lines: one word per idea, the same everywhere.
+// Keys of log lines.
 const (
 	KeyAddress  = "address"
 	KeyBinding  = "binding"

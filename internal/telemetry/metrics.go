@@ -12,23 +12,23 @@ import (
 
 const namespace = "lifeboat"
 
-// LabelInstance names the Lifeboat whose metric it is, on every metric, those of Temporal's
-// SDK and of Go included: another application may export the same names. Prometheus has
-// a label "instance" of its own, for the address that it scrapes.
+// LabelInstance names the Lifeboat instance on every metric, also on those of Temporal's SDK and
+// of Go, because other applications may export the same names. Prometheus uses the label
+// "instance" for the address that it scrapes.
 const LabelInstance = "lifeboat_instance"
 
-// DefaultInstance is the name of a Lifeboat without a configured instance: Prometheus
-// cannot tell an empty label from none.
+// DefaultInstance is the name of a Lifeboat without a configured instance: for Prometheus an
+// empty label equals no label.
 const DefaultInstance = "default"
 
-// Registry takes metrics and has each carry [LabelInstance].
+// Registry adds [LabelInstance] to every metric.
 type Registry struct {
 	prometheus.Registerer
 	prometheus.Gatherer
 }
 
-// NewRegistry is a registry with the metrics of the Go runtime and the process, and
-// lifeboat_build_info, by which a program is missed when none of its kind is scraped.
+// NewRegistry is a registry with the metrics of the Go runtime and the process, and with
+// lifeboat_build_info, whose absence shows that no such program is scraped.
 func NewRegistry(program, instance string) Registry {
 	all := prometheus.NewRegistry()
 	label := prometheus.Labels{LabelInstance: cmp.Or(instance, DefaultInstance)}
@@ -40,10 +40,9 @@ func NewRegistry(program, instance string) Registry {
 	return registry
 }
 
-// WorkerMetrics count what a worker's activities did, after they did it. The names
-// are those of Karmada's cluster-failover proposal, with the prefix lifeboat_.
-// What only workflows know happened (what entered the queue, grants, what came to need
-// attention) they count themselves, through [TemporalMetrics]; how things stand the controller asks, see [Fleet].
+// WorkerMetrics count the effects of a worker's activities. The names are those of Karmada's
+// cluster-failover proposal, with the prefix lifeboat_. Workflows count their own events (queue
+// entries, permits, attention) through [TemporalMetrics]; [Fleet] has the current state.
 type WorkerMetrics struct {
 	processed *prometheus.CounterVec
 	queued    *prometheus.HistogramVec
@@ -54,12 +53,18 @@ type WorkerMetrics struct {
 	beside    prometheus.Gauge
 }
 
+// counters registers counters of one part of Lifeboat.
+func counters(registry prometheus.Registerer, part string) func(name, help string, labels ...string) *prometheus.CounterVec {
+	return func(name, help string, labels ...string) *prometheus.CounterVec {
+		opts := prometheus.CounterOpts{Namespace: namespace, Subsystem: part, Name: name, Help: help}
+		return promauto.With(registry).NewCounterVec(opts, labels)
+	}
+}
+
 // NewWorkerMetrics registers a worker's metrics.
 func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 	auto := promauto.With(registry)
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return auto.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	}
+	counter := counters(registry, "")
 	latency := func(name, help string) *prometheus.HistogramVec {
 		return auto.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: name, Help: help,
@@ -68,7 +73,7 @@ func NewWorkerMetrics(registry prometheus.Registerer) *WorkerMetrics {
 	}
 	m := &WorkerMetrics{
 		processed: counter("evict_processed_total", "Evictions that were processed, by result; a refused one is queued again.", "cluster", "result"),
-		conflicts: counter("write_conflicts_total", "Writes that lost a race and were decided anew, by kind.", "kind"),
+		conflicts: counter("write_conflicts_total", "Writes that lost a race and were decided again, by kind.", "kind"),
 		malformed: counter("malformed_total", "Objects that could not be understood, by kind.", "kind"),
 		blocked:   counter("blocked_total", "Checks and writes that said no, by reason.", "reason"),
 		beside: auto.NewGauge(prometheus.GaugeOpts{
@@ -104,32 +109,27 @@ func (m *WorkerMetrics) LeftQueue(cluster string, sinceQueued, sinceDue time.Dur
 // Conflict counts a write that lost a race.
 func (m *WorkerMetrics) Conflict(kind string) { m.conflicts.WithLabelValues(kind).Inc() }
 
-// Malformed counts an object that could not be understood.
+// Malformed counts an object that Lifeboat cannot read.
 func (m *WorkerMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kind).Inc() }
 
-// Blocked counts a check or write that said no.
+// Blocked counts a refused check or write.
 func (m *WorkerMetrics) Blocked(reason reason.Reason) {
 	m.blocked.WithLabelValues(string(reason)).Inc()
 }
 
-// SecondEvictor tells whether the worker stands beside a second evictor.
-func (m *WorkerMetrics) SecondEvictor(beside bool) {
-	m.beside.Set(0)
-	if beside {
-		m.beside.Set(1)
-	}
-}
+// SecondEvictor publishes whether a second evictor acts beside the worker.
+func (m *WorkerMetrics) SecondEvictor(beside bool) { m.beside.Set(truth(beside)) }
 
 // The results of a controller's signal.
 const (
 	ResultSent     = "sent"
 	ResultFailed   = "failed"
 	ResultNotFound = "not-found"
-	ResultNeedless = "needless" // nothing spoke for a failover that was to be started
-	ResultFull     = "full"     // the run has had as many signals as Temporal allows
+	ResultNeedless = "needless" // a second read showed no reason to start the failover
+	ResultFull     = "full"     // the run has received as many signals as Temporal allows
 )
 
-// ControllerMetrics count what a controller told whom.
+// ControllerMetrics count the signals and resyncs of a controller.
 type ControllerMetrics struct {
 	signals   *prometheus.CounterVec
 	resyncs   *prometheus.CounterVec
@@ -139,23 +139,13 @@ type ControllerMetrics struct {
 
 // NewControllerMetrics registers a controller's metrics.
 func NewControllerMetrics(registry prometheus.Registerer) *ControllerMetrics {
-	auto := promauto.With(registry)
+	counter := counters(registry, "controller")
 	m := &ControllerMetrics{
-		signals: auto.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "controller", Name: "signals_total",
-			Help: "Signals to workflows, by name and result.",
-		}, []string{"kind", "result"}),
-		resyncs: auto.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "controller", Name: "resyncs_total",
-			Help: "Attempts in which everything was told again, by result.",
-		}, []string{"result"}),
-		malformed: auto.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "controller", Name: "malformed_total",
-			Help: "Objects that could not be understood, as they came, by kind.",
-		}, []string{"kind"}),
-		leader: auto.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "controller", Name: "leader",
-			Help: "1 while this controller is the one that watches.",
+		signals:   counter("signals_total", "Signals to workflows, by name and result.", "kind", "result"),
+		resyncs:   counter("resyncs_total", "Resyncs, in which the controller sends every fact again, by result.", "result"),
+		malformed: counter("malformed_total", "Objects that could not be understood, when received, by kind.", "kind"),
+		leader: promauto.With(registry).NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "controller", Name: "leader", Help: "1 while this controller is the one that watches.",
 		}),
 	}
 	m.resyncs.WithLabelValues(ResultSent)
@@ -168,22 +158,17 @@ func (m *ControllerMetrics) Signal(kind, result string) {
 	m.signals.WithLabelValues(kind, result).Inc()
 }
 
-// Resync counts one resync, by whether everybody could be asked.
+// Resync counts one resync, by whether every workflow could be reached.
 func (m *ControllerMetrics) Resync(complete bool) {
-	result := ResultSent
-	if !complete {
-		result = ResultFailed
+	result := ResultFailed
+	if complete {
+		result = ResultSent
 	}
 	m.resyncs.WithLabelValues(result).Inc()
 }
 
-// Malformed counts an object that could not be understood.
+// Malformed counts an object that Lifeboat cannot read.
 func (m *ControllerMetrics) Malformed(kind string) { m.malformed.WithLabelValues(kind).Inc() }
 
 // Leader publishes whether this controller watches.
-func (m *ControllerMetrics) Leader(is bool) {
-	m.leader.Set(0)
-	if is {
-		m.leader.Set(1)
-	}
-}
+func (m *ControllerMetrics) Leader(is bool) { m.leader.Set(truth(is)) }

@@ -18,44 +18,43 @@ import (
 // NoAddress as Server.Address serves nothing.
 const NoAddress = "-"
 
-// checkTimeout bounds one health check: a probe that hangs says as little as one that fails.
+// checkTimeout bounds one health check.
 const checkTimeout = 3 * time.Second
 
-// Check is one thing that must be well.
+// Check is one condition of readiness.
 type Check struct {
 	Name string
 	Run  func(context.Context) error
 }
 
-// Server serves /metrics, /healthz (the process is alive) and /readyz (every Ready
-// check is well).
+// Server serves /metrics, /healthz (the process is alive) and /readyz (every Ready check
+// passes).
 type Server struct {
 	Address  string // host:port, port 0 for a free one, NoAddress for none
 	Registry Registry
 	Ready    []Check
 	Log      *slog.Logger
-	// TLS serves with it, nil without. Where it asks for certificates, /metrics needs
-	// one; a kubelet, which has none, still asks how the process is.
+	// TLS is nil for plain HTTP. Where it requests client certificates, /metrics needs one; the
+	// health endpoints never do, because a kubelet has none.
 	TLS *tls.Config
 
 	http *http.Server
 	done chan error
 
-	looking sync.Mutex
-	last    verdict
+	checking sync.Mutex
+	last     verdict
 }
 
-// verdict is what the checks said, and when.
+// verdict is the result of the checks.
 type verdict struct {
 	at     time.Time
 	status int
 	body   string
 }
 
-// glance is how long a verdict holds. Checks ask the servers that the process works with,
-// out of the few requests per second that it has: whoever reaches the endpoint must not
-// use them up.
-const glance = time.Second
+// verdictLife is how long a verdict counts. Checks use the same limited requests per second as
+// the program's work, and clients of the endpoint must not exhaust them.
+const verdictLife = time.Second
 
 // Start listens, logs the address and serves in the background.
 func (s *Server) Start(ctx context.Context) error {
@@ -101,21 +100,21 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// ready looks once for all who ask within a glance.
+// ready runs the checks at most once in verdictLife.
 func (s *Server) ready(ctx context.Context) verdict {
-	s.looking.Lock()
-	defer s.looking.Unlock()
-	if time.Since(s.last.at) >= glance {
+	s.checking.Lock()
+	defer s.checking.Unlock()
+	if time.Since(s.last.at) >= verdictLife {
 		s.last = judge(context.WithoutCancel(ctx), s.Ready)
 		s.last.at = time.Now()
 	}
 	return s.last
 }
 
-// Known lets only those in whose certificate was verified, where the server asks for
-// certificates at all.
-func Known(asks *tls.Config, to http.Handler) http.Handler {
-	if asks == nil || asks.ClientCAs == nil {
+// Known refuses clients without a verified certificate, where the server requests
+// certificates.
+func Known(config *tls.Config, to http.Handler) http.Handler {
+	if config == nil || config.ClientCAs == nil {
 		return to
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +144,5 @@ func judge(ctx context.Context, checks []Check) verdict {
 func answer(w http.ResponseWriter, v verdict) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(v.status)
-	if _, err := w.Write([]byte(v.body)); err != nil {
-		return // the prober is gone
-	}
+	_, _ = w.Write([]byte(v.body)) // the client may be gone
 }

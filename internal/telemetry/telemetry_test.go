@@ -3,14 +3,27 @@ package telemetry
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -184,4 +197,151 @@ func TestManyWhoAskAtOnceAreAnsweredByOneLook(t *testing.T) {
 	before := looks
 	get(t, handler, "/readyz")
 	require.Equal(t, before+1, looks, "it looks again")
+}
+
+func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsController(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	fleet := NewFleet(registry, func() time.Time { return now })
+	require.Zero(t, testutil.CollectAndCount(fleet), "who does not lead says nothing")
+
+	fleet.Set(&FleetState{
+		Pace: &pace.Pace{
+			Tier: pace.TierHalted, Reason: reason.AllFaulty, FaultRate: 1,
+			FleetHealth: pace.FleetHealth{Total: 2, Faulty: []string{"a", "b"}},
+		},
+		Asked: map[string]bool{"fleet-pacer": false, "cluster-failover/a": true},
+		Failovers: []FailoverState{{
+			Cluster: "a", Mode: rules.ModeEnforce, Phase: phase.FailoverEvacuating, PendingPurge: 3,
+			Bindings:     map[string]int{StateMoving: 2, StateApproval: 1},
+			Blocked:      map[reason.Reason]int{reason.NoTarget: 4},
+			Attention:    map[reason.Reason]int{reason.GracefulTimeout: 1},
+			Waiting:      map[reason.Reason]int{reason.WindowFull: 7},
+			BlockedSince: now.Add(-90 * time.Second),
+		}},
+	})
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP lifeboat_pace_tier 1 for the tier that holds now.
+# TYPE lifeboat_pace_tier gauge
+lifeboat_pace_tier{tier="halted"} 1
+lifeboat_pace_tier{tier="normal"} 0
+lifeboat_pace_tier{tier="slow"} 0
+# HELP lifeboat_pace_reason 1, with why that tier holds.
+# TYPE lifeboat_pace_reason gauge
+lifeboat_pace_reason{reason="AllFaulty"} 1
+# HELP lifeboat_unanswered 1 while a workflow that runs does not answer.
+# TYPE lifeboat_unanswered gauge
+lifeboat_unanswered{workflow="cluster-failover/a"} 1
+lifeboat_unanswered{workflow="fleet-pacer"} 0
+# HELP lifeboat_oldest_blocked_seconds How long ago the first of the blocked bindings was due; 0 when none is.
+# TYPE lifeboat_oldest_blocked_seconds gauge
+lifeboat_oldest_blocked_seconds{cluster="a",mode="enforce"} 90
+# HELP lifeboat_approvals_awaited Bindings that await an operator's approval now.
+# TYPE lifeboat_approvals_awaited gauge
+lifeboat_approvals_awaited{cluster="a",mode="enforce"} 1
+# HELP lifeboat_pending_purge Old copies that stay until their cluster is back.
+# TYPE lifeboat_pending_purge gauge
+lifeboat_pending_purge{cluster="a",mode="enforce"} 3
+# HELP lifeboat_waiting_bindings Bindings that are due and wait for their turn, by what holds them.
+# TYPE lifeboat_waiting_bindings gauge
+lifeboat_waiting_bindings{cluster="a",mode="enforce",reason="WindowFull"} 7
+`), "lifeboat_waiting_bindings", "lifeboat_pace_tier", "lifeboat_pace_reason", "lifeboat_unanswered", "lifeboat_oldest_blocked_seconds",
+		"lifeboat_approvals_awaited", "lifeboat_pending_purge"))
+
+	fleet.Set(nil)
+	require.Zero(t, testutil.CollectAndCount(fleet))
+}
+
+func TestAProgramIsKnownByItsBuildInfo(t *testing.T) {
+	families, err := NewRegistry("lifeboat-worker", "").Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "lifeboat_build_info" {
+			require.Equal(t, "lifeboat-worker", family.GetMetric()[0].GetLabel()[1].GetValue())
+			return
+		}
+	}
+	t.Fatal("no lifeboat_build_info")
+}
+
+func certificate(t *testing.T, from, until time.Time) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: from, NotAfter: until}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func token(claims string) []byte {
+	return []byte("e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln\n")
+}
+
+func TestPublishCredentials_RotatedFile_SaysWhenTheNewOneEnds(t *testing.T) {
+	file := t.TempDir() + "/client.crt"
+	held := func(raw []byte) func() ([]byte, error) { return func() ([]byte, error) { return raw, nil } }
+	registry := prometheus.NewRegistry()
+	PublishCredentials(registry, []Credential{
+		{Server: "karmada", Read: func() ([]byte, error) { return os.ReadFile(file) }},
+		{Server: "karmada", Read: held([]byte("opaque"))},
+		{Server: "temporal", Read: held(token(`{"iat":1000,"exp":4600}`))},
+		{Server: "temporal", Read: held(token(`{"sub":"no end"}`))},
+	})
+	published := func() string {
+		var said strings.Builder
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				said.WriteString(strings.TrimPrefix(family.GetName(), "lifeboat_credential_"))
+				for _, label := range metric.GetLabel() {
+					said.WriteString(" " + label.GetValue())
+				}
+				said.WriteString(" " + time.Unix(int64(metric.GetGauge().GetValue()), 0).UTC().Format(time.TimeOnly) + "\n")
+			}
+		}
+		return said.String()
+	}
+	const temporal = "expires_timestamp_seconds token temporal 01:16:40\n"
+	const issued = "issued_timestamp_seconds token temporal 00:16:40\n"
+	require.Equal(t, temporal+issued, published(), "a file that is not there has no series")
+	for _, until := range []int64{7200, 10800} {
+		require.NoError(t, os.WriteFile(file, certificate(t, time.Unix(3600, 0), time.Unix(until, 0)), 0o600))
+		require.Equal(t, "expires_timestamp_seconds certificate karmada "+time.Unix(until, 0).UTC().Format(time.TimeOnly)+"\n"+temporal+
+			"issued_timestamp_seconds certificate karmada 01:00:00\n"+issued, published())
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}
+
+func TestServeProfiles_Loopback_ServesEachProfile(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	at, err := ServeProfiles(t.Context(), "127.0.0.1:0", log)
+	require.NoError(t, err)
+	for _, path := range []string{"", "heap?debug=1", "goroutine?debug=1", "mutex?debug=1", "block?debug=1"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/debug/pprof/"+path, http.NoBody)
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode, path)
+		require.NotEmpty(t, body, path)
+	}
+	at, err = ServeProfiles(t.Context(), "", log)
+	require.NoError(t, err)
+	require.Empty(t, at)
+}
+
+func TestServeProfiles_AnyOtherAddress_Refused(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:6060", ":6060", "6060", "192.0.2.1:6060", "localhost", "[::]:1"} {
+		_, err := ServeProfiles(t.Context(), address, slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, `want a loopback address and a port, as in 127.0.0.1:6060`, address)
+	}
 }

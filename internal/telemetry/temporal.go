@@ -12,9 +12,8 @@ import (
 )
 
 // TemporalMetrics publishes the metrics of Temporal's SDK, and those that
-// workflows count themselves (workflow.GetMetricsHandler, silent on replay), in
-// the same registry as everything else. onError hears of a metric that could not
-// be recorded.
+// workflows count themselves (workflow.GetMetricsHandler, silent on replay), in the same
+// registry as all others. onError is called for a metric that could not be recorded.
 func TemporalMetrics(registry prometheus.Registerer, onError func(error)) (client.MetricsHandler, error) {
 	reader, err := exporter.New(
 		exporter.WithRegisterer(registry),

@@ -11,11 +11,12 @@ import (
 // Clock measures time on this machine.
 type Clock struct{ skew *skew }
 
-// NewClock is a clock that learns by how much it differs from the Temporal server's.
+// NewClock is a clock that estimates its difference from the Temporal server's clock.
 func NewClock() Clock { return Clock{new(skew)} }
 
-// ServerNow takes the skew off this machine's time. How long an attempt took to get here nobody
-// can tell from a clock that is ahead; but the shortest way of the last minutes took next to none.
+// ServerNow subtracts the skew from this machine's time. A single attempt cannot separate its
+// delivery time from a clock that is ahead, but the fastest delivery of the last minutes took
+// almost no time.
 func (c Clock) ServerNow(ctx context.Context) (now time.Time, ahead time.Duration) {
 	now = time.Now()
 	if activity.IsActivity(ctx) {
@@ -24,14 +25,14 @@ func (c Clock) ServerNow(ctx context.Context) (now time.Time, ahead time.Duratio
 	return now.Add(-ahead), ahead
 }
 
-// skewFor is for how long an attempt's way here is remembered.
-const skewFor = 5 * time.Minute
+// skewWindow is how long the smallest difference is kept.
+const skewWindow = 5 * time.Minute
 
 // skew is the smallest difference between the two clocks of the last five to ten minutes.
 type skew struct {
-	mu         sync.Mutex
-	since      time.Time
-	least, was time.Duration
+	mu              sync.Mutex
+	since           time.Time
+	least, previous time.Duration // of this window and of the one before
 }
 
 func (s *skew) of(lag time.Duration, now time.Time) time.Duration {
@@ -42,30 +43,29 @@ func (s *skew) of(lag time.Duration, now time.Time) time.Duration {
 	defer s.mu.Unlock()
 	switch {
 	case s.since.IsZero():
-		s.since, s.least, s.was = now, lag, lag
-	case now.Sub(s.since) > skewFor:
-		s.since, s.was, s.least = now, s.least, lag
+		s.since, s.least, s.previous = now, lag, lag
+	case now.Sub(s.since) > skewWindow:
+		s.since, s.previous, s.least = now, s.least, lag
 	default:
 		s.least = min(s.least, lag)
 	}
-	return min(s.least, s.was)
+	return min(s.least, s.previous)
 }
 
-// Start begins a measurement. The result never understates: where the wall clock
-// says that more time passed than the monotonic one does, it counts, because the
-// monotonic clock stands still while a machine is suspended. A wall clock that
-// jumps forward only makes a permit pass early.
+// Start begins a measurement. The result is the longer of wall clock and monotonic clock, because
+// the monotonic clock stops while a machine is suspended. A wall clock that jumps forward only
+// makes a permit expire early.
 func (Clock) Start() (since func() time.Duration) {
 	begun := time.Now()
 	return func() time.Duration { return elapsed(begun, time.Now()) }
 }
 
-// elapsed is the longer of the two: Attempt strips the monotonic reading.
+// elapsed is the longer of the two: Round(0) strips the monotonic reading.
 func elapsed(begun, now time.Time) time.Duration {
 	return max(now.Sub(begun), now.Round(0).Sub(begun.Round(0)))
 }
 
-// Wait lets d pass on the monotonic clock.
+// Wait waits for d on the monotonic clock.
 func (Clock) Wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

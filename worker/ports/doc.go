@@ -1,7 +1,5 @@
-// Package ports answers, from Temporal and from this machine's clock, what the
-// activities ask through their ports: who is running, what the pacer says
-// now, what the previous pacer left behind, how long something took.
+// Package ports implements the ports of the activities with Temporal and this machine's clock:
+// which workflows run, what the pacer answers, what the previous pacer left, how much time passed.
 //
-// It decides nothing and caches nothing: every answer comes from the server's own
-// state by Describe, not from a list that lags, wherever there is a choice.
+// It decides nothing and caches nothing. Where possible it describes a workflow, because lists lag.
 package ports

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -19,20 +21,20 @@ import (
 	"go.temporal.io/sdk/converter"
 )
 
-// Pacer speaks to the FleetPacer of one instance.
+// Pacer sends requests to the FleetPacer of one instance.
 type Pacer struct {
 	Client client.Client
 	// Namespace is the client's.
 	Namespace string
 	// Instance prefixes the workflow id.
 	Instance string
-	// Uses gathers what this worker tells the pacer.
+	// Uses collects the evictions of this worker.
 	Uses *Uses
 	// Converter decodes memos, as the client encodes them.
 	Converter converter.DataConverter
 }
 
-// MayRemove sends the update claim and waits for its answer.
+// MayRemove sends the update and waits for its answer.
 func (p Pacer) MayRemove(ctx context.Context, cluster, binding string) error {
 	handle, err := p.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID:   p.id(),
@@ -44,14 +46,14 @@ func (p Pacer) MayRemove(ctx context.Context, cluster, binding string) error {
 		err = handle.Get(ctx, nil)
 	}
 	if err != nil {
-		return fmt.Errorf("ask whether %s may be removed from %s again: %w", cluster, binding, err)
+		return fmt.Errorf("check whether %s may be removed from %s again: %w", cluster, binding, err)
 	}
 	return nil
 }
 
-// Used tells the pacer of an eviction that stands, together with others of this moment.
+// Used reports an eviction to the pacer, in one message with others of this moment.
 func (p Pacer) Used(ctx context.Context, permit int64, binding string) error {
-	return p.Uses.tell(ctx, workflows.PermitUse{Number: permit, Binding: binding}, p.used)
+	return p.Uses.report(ctx, workflows.PermitUse{Number: permit, Binding: binding}, p.used)
 }
 
 func (p Pacer) used(ctx context.Context, uses []workflows.PermitUse) error {
@@ -61,30 +63,29 @@ func (p Pacer) used(ctx context.Context, uses []workflows.PermitUse) error {
 	return nil
 }
 
-// MovedTooOften queries the pacer: no history tells of it.
+// MovedTooOften queries the pacer: no history records it.
 func (p Pacer) MovedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error) {
-	answer, err := p.Client.QueryWorkflow(ctx, p.id(), "", workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: bindings})
-	if err != nil {
-		return nil, fmt.Errorf("ask %s who was moved too often: %w", p.id(), err)
-	}
 	var until map[string]time.Time
-	if err := answer.Get(&until); err != nil {
-		return nil, fmt.Errorf("ask %s who was moved too often: %w", p.id(), err)
+	answer, err := p.Client.QueryWorkflow(ctx, p.id(), "", workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: bindings})
+	if err == nil {
+		err = answer.Get(&until)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("query %s for bindings moved too often: %w", p.id(), err)
 	}
 	return until, nil
 }
 
 func (p Pacer) id() string { return workflows.FleetPacerID(p.Instance) }
 
-// Remember finds the run that came before the chain of currentRunID and reads what
-// it left. Only the list of runs can name it, and that list lags: it is read for
-// the name alone, everything else comes from the run itself.
+// Remember finds the run before the chain of currentRunID and reads what it left. Only the list
+// of runs has its id, and that list lags: everything else is read from the run itself.
 func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.PacerMemory, error) {
 	runID, err := p.previous(ctx, currentRunID)
 	if err != nil || runID == "" {
 		return activities.PacerMemory{}, err
 	}
-	// A listed run may have gone on as another that is not listed yet.
+	// A listed run may have continued as another that is not listed yet.
 	for {
 		info, err := p.describe(ctx, runID)
 		if err != nil {
@@ -107,7 +108,7 @@ func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.Pa
 	}
 }
 
-// previous is the newest listed run but the current one, empty when there is none.
+// previous is the newest listed run other than the current one, empty when there is none.
 func (p Pacer) previous(ctx context.Context, currentRunID string) (string, error) {
 	quoted := strings.ReplaceAll(p.id(), `"`, `\"`)
 	list, err := p.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
@@ -130,7 +131,7 @@ func (p Pacer) previous(ctx context.Context, currentRunID string) (string, error
 	return newest.GetExecution().GetRunId(), nil
 }
 
-// describe is nil when the run is no longer there.
+// describe returns nil when the run no longer exists.
 func (p Pacer) describe(ctx context.Context, runID string) (*workflowpb.WorkflowExecutionInfo, error) {
 	description, err := p.Client.DescribeWorkflowExecution(ctx, p.id(), runID)
 	var missing *serviceerror.NotFound
@@ -143,7 +144,7 @@ func (p Pacer) describe(ctx context.Context, runID string) (*workflowpb.Workflow
 	return description.GetWorkflowExecutionInfo(), nil
 }
 
-// successor is the run that a continued one went on as, empty when unknown.
+// successor is the run that a continued run continued as, empty when unknown.
 func (p Pacer) successor(ctx context.Context, runID string) (string, error) {
 	events := p.Client.GetWorkflowHistory(ctx, p.id(), runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {
@@ -156,8 +157,8 @@ func (p Pacer) successor(ctx context.Context, runID string) (string, error) {
 	return last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId(), nil
 }
 
-// memory is what a closed run left. A cancelled run mirrored its orders; of one that
-// was terminated, failed or timed out nobody can say what it had granted.
+// memory is what a closed run left. A cancelled run mirrored its orders in its memo. For one that
+// was terminated, failed or timed out the granted permits are unknown.
 func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMemory {
 	known := activities.PacerMemory{Known: true}
 	orderly := info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED ||
@@ -170,4 +171,84 @@ func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMe
 	}
 	known.Memo = memo
 	return known
+}
+
+// queryTimeout bounds the query of a migration: a permit may be about to expire.
+const queryTimeout = 2 * time.Second
+
+// Moves queries migrations.
+type Moves struct{ Client client.Client }
+
+// OldWork is the Work that a migration's eviction held, nil where unknown.
+func (m Moves) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	answer, err := m.Client.QueryWorkflow(ctx, workflowID, "", workflows.QueryStatus)
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", workflowID, err)
+	}
+	var status workflows.MigrationStatus
+	if err := answer.Get(&status); err != nil {
+		return nil, fmt.Errorf("answer of %s: %w", workflowID, err)
+	}
+	return status.OldWork, nil
+}
+
+// batchDelay is how long evictions are collected before they are reported: each message costs the
+// pacer a workflow task.
+const batchDelay = 250 * time.Millisecond
+
+// mostUses is how many evictions one message reports.
+const mostUses = 200
+
+// Uses reports evictions to the pacer, many in one message. Each caller waits until its message
+// was accepted.
+type Uses struct {
+	mu   sync.Mutex
+	next *batch
+}
+
+type sendUses func(context.Context, []workflows.PermitUse) error
+
+// batch is one message: done is closed once it was sent, or refused with err.
+type batch struct {
+	uses []workflows.PermitUse
+	err  error
+	done chan struct{}
+}
+
+// report adds one eviction to the next message. The first of a message starts its sending, which
+// does not end with its context.
+func (u *Uses) report(ctx context.Context, use workflows.PermitUse, send sendUses) error {
+	b := u.join(ctx, use, send)
+	select {
+	case <-b.done:
+		return b.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (u *Uses) join(ctx context.Context, use workflows.PermitUse, send sendUses) *batch {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.next == nil || len(u.next.uses) >= mostUses {
+		u.next = &batch{done: make(chan struct{})}
+		go u.sendLater(context.WithoutCancel(ctx), u.next, send)
+	}
+	u.next.uses = append(u.next.uses, use)
+	return u.next
+}
+
+func (u *Uses) sendLater(ctx context.Context, b *batch, send sendUses) {
+	_ = Clock{}.Wait(ctx, batchDelay)
+	u.mu.Lock()
+	if u.next == b {
+		u.next = nil
+	}
+	u.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	b.err = send(ctx, b.uses)
+	close(b.done)
 }

@@ -41,9 +41,9 @@ func TestSkew_IsTheShortestWayOfTheLastMinutes(t *testing.T) {
 	require.Equal(t, 1300*time.Millisecond, s.of(1300*time.Millisecond, now), "nobody knows better")
 	require.Equal(t, 1200*time.Millisecond, s.of(1200*time.Millisecond, now))
 	require.Equal(t, 1200*time.Millisecond, s.of(3*time.Second, now), "that took 1.8 s to get here")
-	now = now.Add(skewFor + 1)
+	now = now.Add(skewWindow + 1)
 	require.Equal(t, 1200*time.Millisecond, s.of(2*time.Second, now))
-	now = now.Add(skewFor + 1)
+	now = now.Add(skewWindow + 1)
 	require.Equal(t, 2*time.Second, s.of(2500*time.Millisecond, now), "a clock that was set forward is known after a while")
 	require.Zero(t, (*skew)(nil).of(time.Second, now))
 }
