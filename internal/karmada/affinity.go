@@ -163,3 +163,17 @@ func (a *ClusterAffinity) Narrow() bool {
 	fielded := a.FieldSelector != nil && len(a.FieldSelector.MatchExpressions) > 0
 	return len(a.ClusterNames) > 0 || labelled || fielded
 }
+
+// ClusterAffinity selects clusters. Field selectors and label selectors are kept
+// in Kubernetes' own terms; an empty affinity selects every cluster.
+type ClusterAffinity struct {
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	FieldSelector *FieldSelector        `json:"fieldSelector,omitempty"`
+	ClusterNames  []string              `json:"clusterNames,omitempty"`
+	Exclude       []string              `json:"exclude,omitempty"`
+}
+
+// FieldSelector selects clusters by provider, region and zone.
+type FieldSelector struct {
+	MatchExpressions []corev1.NodeSelectorRequirement `json:"matchExpressions,omitempty"`
+}

@@ -308,15 +308,6 @@ func TargetNames(targets []TargetCluster) []string {
 	return sortedNames(targets, func(t TargetCluster) string { return t.Name })
 }
 
-func sortedNames[T any](items []T, name func(T) string) []string {
-	names := make([]string, 0, len(items))
-	for _, item := range items {
-		names = append(names, name(item))
-	}
-	slices.Sort(names)
-	return names
-}
-
 // ScheduledTrue reports whether the scheduler has accepted the targets of a binding.
 func ScheduledTrue(b *Binding) bool {
 	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionTrue
@@ -350,4 +341,37 @@ func (b *Binding) JobFinished(cluster string) bool {
 		}
 	}
 	return status.CompletionTime != ""
+}
+
+// RequiredBy is one of spec.requiredBy: a parent of a dependent, and where that runs.
+type RequiredBy struct {
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name"`
+	Clusters  []string `json:"clusters,omitempty"`
+}
+
+// Task is one of spec.gracefulEvictionTasks.
+type Task struct {
+	FromCluster            string
+	PurgeMode              PurgeMode
+	Replicas               *int32
+	Reason                 string
+	Message                string
+	Producer               string
+	SuppressDeletion       *bool
+	CreationTimestamp      *time.Time
+	ClustersBeforeFailover []string
+	// State is preservedLabelState: labels for the new copy.
+	State map[string]string
+}
+
+// PurgeMode is how the old copy goes. Empty means that nothing was said.
+type PurgeMode string
+
+// ObservedGroup is the index of the affinity group that the scheduler stands at. A
+// name that it does not find means the first, to the scheduler too.
+func (b *Binding) ObservedGroup() int {
+	return max(0, slices.IndexFunc(b.Placement.ClusterAffinities, func(t ClusterAffinityTerm) bool {
+		return t.AffinityName == b.Status.ObservedAffinity
+	}))
 }

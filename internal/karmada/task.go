@@ -3,13 +3,9 @@ package karmada
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
-
-// PurgeMode is how the old copy goes. Empty means that nothing was said.
-type PurgeMode string
 
 // Karmada's purge modes.
 const (
@@ -38,21 +34,6 @@ func (b *Binding) EffectivePurge(mode PurgeMode) PurgeMode {
 		return PurgeNever
 	}
 	return mode
-}
-
-// Task is one of spec.gracefulEvictionTasks.
-type Task struct {
-	FromCluster            string
-	PurgeMode              PurgeMode
-	Replicas               *int32
-	Reason                 string
-	Message                string
-	Producer               string
-	SuppressDeletion       *bool
-	CreationTimestamp      *time.Time
-	ClustersBeforeFailover []string
-	// State is preservedLabelState: labels for the new copy.
-	State map[string]string
 }
 
 // Ours reports whether it is a Lifeboat hold task.

@@ -110,3 +110,14 @@ func fencing(cluster string, void *Fence) string {
 	}
 	return line
 }
+
+// NeedsSource says why a binding waits for its source although an operator may have
+// proven the old copy dead: the labels reach the new copy only through a source that
+// deletes the old one first.
+func NeedsSource(cluster string) reason.Verdict {
+	return reason.Verdict{
+		Reason: reason.StateNeedsSource,
+		Message: cluster + " does not answer, and Karmada hands the state on only once it has deleted the old copy there; " +
+			"it waits for " + cluster + ", or for an operator who lets it go on without its state",
+	}
+}

@@ -32,16 +32,16 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 			kept = append(kept, i)
 		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
 		case i.Was:
-			q.Later = leave(q.Later, i)
+			q.Later = fileUnder(q.Later, i)
 		default:
-			q.LaterIdle = leave(q.LaterIdle, i)
+			q.LaterIdle = fileUnder(q.LaterIdle, i)
 		}
 	}
 	q.Items = kept
 }
 
-// leave files an item under its frozen policy.
-func leave(sets []*BindingSet, i Item) []*BindingSet {
+// fileUnder files an item under its frozen policy.
+func fileUnder(sets []*BindingSet, i Item) []*BindingSet {
 	for len(sets) <= i.Policy {
 		sets = append(sets, &BindingSet{})
 	}

@@ -31,16 +31,16 @@ func (p Policy) SoftRead() bool {
 }
 
 func (p Policy) withSoft(whose, text string) Policy {
-	seconds := DefaultSoftToleration
+	soft := DefaultSoftToleration
 	if text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
 			p.SoftMalformed = fmt.Sprintf("%s %s is %.40q, which is no number of seconds", whose, karmada.AnnotationTolerationSeconds, text)
 			return p
 		}
-		seconds = n
+		soft = n
 	}
-	p.SoftSeconds = &seconds
+	p.SoftSeconds = &soft
 	return p
 }
 
@@ -51,8 +51,7 @@ func softOf(p Policy, b *karmada.Binding) Policy {
 		return p
 	}
 	if b.SoftTolerationSeconds != nil {
-		seconds := *b.SoftTolerationSeconds
-		p.SoftSeconds = &seconds
+		p.SoftSeconds = b.SoftTolerationSeconds
 		return p
 	}
 	if own := b.Annotations[karmada.AnnotationTolerationSeconds]; own != "" {

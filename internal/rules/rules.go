@@ -326,3 +326,29 @@ func Suspected(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.R
 	}
 	return false, reason.None
 }
+
+// Faulty reports whether a cluster counts as failed for the fleet's pace: a rule whose taint
+// moves bindings matches, or such a taint of a rule stands until its removal window has
+// passed. A drain and a NoSchedule taint make a cluster unavailable, not faulty; a taint that
+// an operator put or ordered counts where the cluster is not Ready as well. A cluster that cannot
+// be understood counts by its conditions: garbled data makes no fleet look healthier.
+func Faulty(rules []Rule, c karmada.Cluster) (bool, reason.Reason) {
+	for _, t := range c.Added {
+		if karmada.Triggers(t.Effect) && t.Key != karmada.DrainTaintKey && t.Rule != karmada.TaintRule {
+			return true, reason.OursStands
+		}
+	}
+	if !c.Ready() && len(c.Ordered) > 0 {
+		return true, reason.TaintOrdered
+	}
+	if !c.Ready() && len(karmada.Foreign(c)) > 0 {
+		return true, reason.ForeignTaint
+	}
+	c.Drain, c.Ordered, c.Malformed = nil, nil, ""
+	for _, o := range Observe(rules, c, FactOf(c).Testified(ExternalProbeDown)) {
+		if o.Match == Matches && karmada.Triggers(o.Taint.Effect) {
+			return true, o.Reason
+		}
+	}
+	return false, reason.None
+}
