@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// yes is a human's approval for the first attempt.
+// yes is an operator's approval for the first attempt.
 var yes = &queue.Approval{Who: "jane", Why: "it is known", At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Attempt: 1}
 
 func (b *bench) preCheck(edit func(*activities.PreCheckRequest)) activities.Check {
@@ -155,7 +155,7 @@ func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
 	}
 }
 
-// A human is not asked about what could not move anyway.
+// An operator is not asked about what could not move anyway.
 // Rules: R4.6-30.
 func TestNobodyIsAskedAboutWhatCouldNotMove(t *testing.T) {
 	b := newBench(t)

@@ -168,7 +168,7 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 	}
 }
 
-// A human's taint moves nothing off an opted-out cluster, so it is no reason to keep
+// An operator's taint moves nothing off an opted-out cluster, so it is no reason to keep
 // the evacuation taint either.
 //
 // Rules: R4.3-2, R4.2-6.

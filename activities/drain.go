@@ -10,7 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// Empty tells whether there is nothing to write.
+// Empty reports whether there is nothing to write.
 func (w TaintWrite) Empty() bool {
 	return len(w.Add) == 0 && len(w.Remove) == 0 && w.StoppedBy == nil && !w.ClearStopped && w.Drain == nil && !w.ClearDrain &&
 		w.Order == nil && len(w.EndOrders) == 0
@@ -43,7 +43,7 @@ func (a tainter) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string
 	return "", ""
 }
 
-// recordDrain tells whoever looks at the cluster who drains it, or has it drained no more.
+// recordDrain records an Event about the start or the end of a drain.
 func (a tainter) recordDrain(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
 	e := Event{Cluster: c.Name, UID: c.UID}
 	switch {
@@ -93,7 +93,7 @@ type BansRequest struct {
 type BansResult struct {
 	// Refused: the cluster is drained again.
 	Refused bool `json:"refused,omitempty"`
-	// Malformed counts bindings whose ban stays until somebody has mended them.
+	// Malformed counts bindings whose ban stays until an operator has repaired them.
 	Malformed int   `json:"malformed,omitempty"`
 	Next      *Page `json:"next,omitempty"`
 }
@@ -139,12 +139,9 @@ func (a banLifter) LiftBans(ctx context.Context, r BansRequest) (BansResult, err
 	return out, nil
 }
 
-func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, gone bool) error {
-	b, err := a.Reader.Binding(ctx, key)
-	if errors.Is(err, karmada.ErrGone) {
-		return nil
-	}
-	if err != nil {
+func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, clusterGone bool) error {
+	b, gone, err := a.binding(ctx, key, "")
+	if gone || err != nil {
 		return err
 	}
 	task, _ := b.TaskFor(cluster)
@@ -152,7 +149,7 @@ func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster 
 	case task == nil || !task.Bans():
 	case b.Malformed != "":
 		return fmt.Errorf("it became malformed: %s", b.Malformed) // asked again, it is counted
-	case len(b.Clusters) == 0 && !gone:
+	case len(b.Clusters) == 0 && !clusterGone:
 		var replicas int32
 		if task.Replicas != nil {
 			replicas = *task.Replicas

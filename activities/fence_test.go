@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// vouched is a human's word about the outage that the bench's cluster is in.
+// vouched is an operator's word about the outage that the bench's cluster is in.
 func (b *bench) vouched() *proof.Fence {
 	return &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: b.now, Outage: b.world.PeekCluster("m1").Outage()}
 }

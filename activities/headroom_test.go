@@ -119,7 +119,7 @@ func (l listing) Bindings(ctx context.Context, page activities.Page) (activities
 	return l.around.Bindings(ctx, page)
 }
 
-// No list of the fleet's bindings lies within a permit: room, questions to a human and dependents
+// No list of the fleet's bindings lies within a permit: room, questions to an operator and dependents
 // that are selected by label are judged by the cache.
 //
 // Rules: R4.6-28.

@@ -17,25 +17,20 @@ type once struct {
 // shared names the namespace and the policy of a binding.
 type shared struct{ namespace, policy string }
 
-type annotationOf struct {
-	shared
-	name string
-}
+type annotationOf struct{ policy, name string }
 
 func newOnce(from Reader) *once {
 	return &once{Reader: from, optedOut: map[shared]string{}, annotations: map[annotationOf]string{}}
 }
 
-func sharedBy(b *karmada.Binding) shared { return shared{b.Key.Namespace, b.PolicyID()} }
-
 // OptedOut implements [OptOutReader].
 func (o *once) OptedOut(ctx context.Context, b *karmada.Binding) (string, error) {
-	return remember(o.optedOut, sharedBy(b), func() (string, error) { return o.Reader.OptedOut(ctx, b) })
+	return remember(o.optedOut, shared{b.Key.Namespace, b.PolicyID()}, func() (string, error) { return o.Reader.OptedOut(ctx, b) })
 }
 
 // PolicyAnnotation implements [OptOutReader].
 func (o *once) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
-	return remember(o.annotations, annotationOf{sharedBy(b), name}, func() (string, error) { return o.Reader.PolicyAnnotation(ctx, b, name) })
+	return remember(o.annotations, annotationOf{b.PolicyID(), name}, func() (string, error) { return o.Reader.PolicyAnnotation(ctx, b, name) })
 }
 
 // remember reads a value unless it was read before. An error is not remembered.

@@ -52,14 +52,13 @@ func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	case at >= 0:
 		return reason.OursStands, fmt.Sprintf("%s is Lifeboat's already, by rule %s", o.Name(), c.Added[at].Rule)
 	case karmada.HasTaint(c.Taints, o.Key, o.Effect):
-		return reason.ForeignTaint, o.Name() + " stands already, put by somebody else"
+		return reason.ForeignTaint, o.Name() + " stands already, put by another actor"
 	}
 	w.Order = &o
 	return "", ""
 }
 
-// recordOrdered tells whoever looks at the cluster who ordered a taint, or that it is
-// ordered no more.
+// recordOrdered records Events about the start and the end of ordered taints.
 func (a tainter) recordOrdered(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
 	if w.Order != nil {
 		a.events.Record(ctx, Event{

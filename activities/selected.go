@@ -38,7 +38,7 @@ func (k reader) readSelected(ctx context.Context, d *karmada.Drain, page []karma
 	return k.readLabels(ctx, cluster, here...)
 }
 
-// selectsAny tells whether a drain that is about to be recorded has anything to move. One
+// selectsAny reports whether a drain that is about to be recorded has anything to move. One
 // without a selector always has: what comes to the cluster later moves, too.
 func (a tainter) selectsAny(ctx context.Context, d *karmada.Drain, cluster string) (bool, error) {
 	if !d.Selective() {

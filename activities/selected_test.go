@@ -27,7 +27,7 @@ func TestListTargeting_WithSelector_FreezesWhomTheDrainLeavesOut(t *testing.T) {
 	require.Equal(t, map[string]bool{"app": false, "other": true, "unknown": true}, left)
 }
 
-// A workload without a Work on the cluster has no known labels: a human is asked.
+// A workload without a Work on the cluster has no known labels: an operator is asked.
 //
 // Rules: R4.6-33.
 func TestPreCheck_ApprovalSelector_AsksWhereLabelsAreNotKnown(t *testing.T) {

@@ -61,11 +61,11 @@ func (s *Snapshot) Failed(cluster string, at time.Time) *Snapshot {
 	next.clusters = slices.Clone(s.clusters)
 	for i := range next.clusters {
 		c := &next.clusters[i]
-		if c.Name != cluster || ready(*c) == nil || !isReady(*c) {
+		if c.Name != cluster || !c.Ready() {
 			continue
 		}
 		c.Conditions = slices.Clone(c.Conditions)
-		r := ready(*c)
+		r := c.ReadyCondition()
 		r.Status, r.Reason, r.LastTransition = corev1.ConditionFalse, "ClusterNotReachable", at
 	}
 	return &next

@@ -126,9 +126,17 @@ type NodeModel struct {
 
 // Ready reports whether the member is reachable and ready by Karmada's word.
 func (c Cluster) Ready() bool {
-	return slices.ContainsFunc(c.Conditions, func(cond Condition) bool {
-		return cond.Type == ConditionReady && cond.Status == corev1.ConditionTrue
-	})
+	ready := c.ReadyCondition()
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+// ReadyCondition is the condition Ready, nil when absent.
+func (c Cluster) ReadyCondition() *Condition {
+	at := slices.IndexFunc(c.Conditions, func(cond Condition) bool { return cond.Type == ConditionReady })
+	if at < 0 {
+		return nil
+	}
+	return &c.Conditions[at]
 }
 
 // CarriesOurs reports whether a taint or a Lifeboat annotation stands on a cluster.
@@ -141,10 +149,8 @@ func (c Cluster) CarriesOurs() bool {
 // compared for being the same. Empty while the cluster answers, and where it is not said
 // since when it does not.
 func (c Cluster) Outage() string {
-	for _, cond := range c.Conditions {
-		if cond.Type == ConditionReady {
-			return OutageOf(cond.Turned())
-		}
+	if ready := c.ReadyCondition(); ready != nil {
+		return OutageOf(ready.Turned())
 	}
 	return ""
 }

@@ -116,13 +116,13 @@ func (e Evidence) Leaving() []karmada.AddedTaint {
 // hasWindow reports whether a window of this failover decides about a taint. For one without, the
 // recovery waited before it was confirmed.
 func (e Evidence) hasWindow(t karmada.AddedTaint) bool {
-	_, known := e.Windows[keyOf(t)]
+	_, known := e.Windows[KeyOf(t)]
 	return known
 }
 
 // Removable reports whether a Lifeboat taint may go now.
 func (e Evidence) Removable(t karmada.AddedTaint) bool {
-	w, known := e.Windows[keyOf(t)]
+	w, known := e.Windows[KeyOf(t)]
 	switch {
 	case known && e.TakenAway(t):
 		// Of the taint nothing is left but Lifeboat's record. A rule that matches puts it back.
@@ -176,7 +176,8 @@ func (e Evidence) SoftMatters() bool {
 		e.Windows.Any(func(w Window) bool { return w.Taint.Effect == karmada.EffectPreferNoExecute })
 }
 
-func keyOf(t karmada.AddedTaint) WindowKey {
+// KeyOf is the key of the window that decides about a Lifeboat taint.
+func KeyOf(t karmada.AddedTaint) WindowKey {
 	return RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
 }
 
