@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ListRequest asks for one page of the bindings that target a cluster.
+// ListRequest requests one page of the bindings that target a cluster.
 type ListRequest struct {
 	Cluster string     `json:"cluster"`
 	Mode    rules.Mode `json:"mode"` // of the failover
 	Page    Page       `json:"page"`
 	// Drain is the order that stands on the cluster: it may select.
 	Drain *karmada.Drain `json:"drain,omitempty"`
-	// Soft asks the policies too, for how long bindings bear soft taints. It costs a
+	// Soft reads the policies too, for how long bindings stay under soft taints. It costs a
 	// read for each policy, so it is asked for only where a soft taint matters.
 	Soft bool `json:"soft,omitempty"`
 }
@@ -178,7 +178,7 @@ func (s Settings) optedOutItself(b *karmada.Binding) bool {
 		(b.Key.Namespace != "" && slices.Contains(s.ExcludeNamespaces, b.Key.Namespace))
 }
 
-// PoliciesRequest asks when each frozen policy moves under the taints that stand.
+// PoliciesRequest is about when each frozen policy moves under the taints that stand.
 type PoliciesRequest struct {
 	Cluster  string         `json:"cluster"`
 	UID      types.UID      `json:"uid"`

@@ -50,7 +50,7 @@ func (s surveyor) measure(ctx context.Context, cluster string, q question, on *r
 	}
 	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: s.settings.RoomUnknownOK}
 	for _, c := range on.fleet {
-		// What is being left counts, unless it is only drained: a plan asks about one that is well.
+		// What is being left counts, unless it is only drained: a plan is also made for a healthy one.
 		if faulty, _ := rules.Faulty(list, c); faulty || c.Name == cluster && c.Drain == nil {
 			in.Failing = append(in.Failing, c.Name)
 		}

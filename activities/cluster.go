@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AssessRequest asks for a judgement of a cluster. Facts are what the controller saw
+// AssessRequest requests a judgement of a cluster. Facts are what the controller saw
 // since the last one, in any order; older ones than Seen are ignored.
 type AssessRequest struct {
 	Cluster string              `json:"cluster"`

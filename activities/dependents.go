@@ -175,7 +175,7 @@ func (d dependents) dependentsOf(ctx context.Context, parent *karmada.Binding) (
 }
 
 // dependentsHeld looks whether the Work of every dependent stays when its parent
-// leaves: the write of an eviction asks this of fresh state.
+// leaves: the write of an eviction checks this on fresh state.
 func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding, r EvictRequest) (reason.Reason, string, error) {
 	all, err := d.dependentsOf(ctx, parent)
 	if err != nil || all.reason != reason.None {

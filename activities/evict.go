@@ -233,7 +233,7 @@ type sight struct {
 	extent   *placement.Extent
 }
 
-// mayMove asks of fresh state whether it is still due, the pre-check's question, and
+// mayMove checks on fresh state whether it is still due, the pre-check's question, and
 // whether every dependent is held.
 func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
 	if stop, err := a.stillMoves(ctx, r, at.cluster, out); stop || err != nil {

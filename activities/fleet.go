@@ -10,7 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// FleetRequest asks for the pace that the fleet's health allows.
+// FleetRequest requests the pace that the fleet's health allows.
 type FleetRequest struct {
 	// Rate replaces the configured rate when not nil.
 	Rate *float64 `json:"rate,omitempty"`
@@ -63,7 +63,7 @@ func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetRe
 	}, nil
 }
 
-// RecallRequest asks what the pacer's run before this one left.
+// RecallRequest requests what the pacer's run before this one left.
 type RecallRequest struct {
 	RunID string `json:"runID"`
 }

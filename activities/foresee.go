@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ForeseeRequest asks what would become of everything on a cluster if it failed.
+// ForeseeRequest requests what would become of everything on a cluster if it failed.
 type ForeseeRequest struct {
 	Cluster string
 	// At is when it fails, or for one that has failed the moment of the plan.
@@ -99,7 +99,7 @@ type Foreseen struct {
 	// Candidates are the clusters that it could go to.
 	Candidates []string          `json:"candidates,omitempty"`
 	Purge      karmada.PurgeMode `json:"purgeMode,omitempty"`
-	// Need is what it asks for elsewhere.
+	// Need is what it needs elsewhere.
 	Need corev1.ResourceList `json:"need,omitempty"`
 
 	// Paused by an operator: it has no turn before it is resumed.

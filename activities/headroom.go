@@ -14,7 +14,7 @@ func (s surveyor) needsSurvey(b *karmada.Binding, q question) bool {
 
 // survey reads what Lifeboat moves have been promised, and where replicas stand, off the
 // bindings of the fleet: from the cache, or page by page where there is none. Nothing of it is
-// kept: the write asks again.
+// kept: the write reads again.
 func (s surveyor) survey(ctx context.Context, on *reading) error {
 	room, tally := placement.NewHeadroom(), placement.NewTally()
 	err := s.each(ctx, !s.settings.Approval.NeedsTally(), func(b *karmada.Binding) {

@@ -18,7 +18,7 @@ type HolderRequest struct {
 }
 
 // DropHolder takes a dead holder out of a dependent's task: such a task is never
-// restored. It asks once more whether the holder runs, and looks at the holder's own
+// restored. It checks once more whether the holder runs, and looks at the holder's own
 // binding: while a Lifeboat task stands on that, its old copy may run and needs what is
 // held. One that is left to an operator takes its dependents with it; any other is adopted,
 // and its next run lets go of them.

@@ -34,12 +34,12 @@ type MoveRef struct {
 	OldWork *karmada.Work `json:"oldWork,omitempty"`
 	// State is what Lifeboat's task carries for the new copy, as last seen.
 	State map[string]string `json:"state,omitempty"`
-	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
+	// WantWork has Observe look the old Work up, for a migration that does not know it.
 	WantWork bool `json:"wantWork,omitempty"`
 	// Seen is the newest version of the binding that this migration has read: one that is
 	// older proves nothing.
 	Seen string `json:"seen,omitempty"`
-	// Named reports that an operator named this binding: a task that was kept, or left to a
+	// Named reports that an operator named this binding: a task that was kept, or left to
 	// an operator, is not off limits then.
 	Named bool `json:"named,omitempty"`
 }

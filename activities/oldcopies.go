@@ -22,7 +22,7 @@ const (
 	endPause  = EndShares * time.Second / 20
 )
 
-// EndRequest asks about the pending purges of a failover.
+// EndRequest has the pending purges of a failover.
 type EndRequest struct {
 	Cluster string `json:"cluster"`
 	// ClusterUID is of the cluster that the old copies are on; empty is not compared.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// OrphanRequest asks for one page of Lifeboat tasks for a cluster.
+// OrphanRequest requests one page of Lifeboat tasks for a cluster.
 type OrphanRequest struct {
 	Cluster string `json:"cluster"`
 	Page    Page   `json:"page"`
@@ -50,7 +50,7 @@ type orphanFinder struct {
 	settings *Settings
 }
 
-// FindOrphans reads one page of bindings and asks, by Describe, which owners of
+// FindOrphans reads one page of bindings and finds out, by Describe, which owners of
 // Lifeboat's tasks run. Tasks that were kept, or left to an operator, are off limits.
 func (a orphanFinder) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPage, error) {
 	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
@@ -155,4 +155,32 @@ func (a orphanFinder) deadHolders(ctx context.Context, b *karmada.Binding, task 
 		}
 	}
 	return nil
+}
+
+// appendEvicted notes a binding that Karmada's own taint manager evicts from a cluster.
+func appendEvicted(in []proof.BindingFact, b *karmada.Binding, cluster string) []proof.BindingFact {
+	if b.EvictedByKarmada(cluster) == nil {
+		return in
+	}
+	return append(in, proof.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion, SecondEvictor: true})
+}
+
+// markLastCopies marks which of the bindings that Karmada evicts need a Lifeboat hold task.
+func (a orphanFinder) markLastCopies(ctx context.Context, evicted []proof.BindingFact, page []karmada.Binding, cluster string) error {
+	if len(evicted) == 0 {
+		return nil
+	}
+	fleet, err := a.recent().Clusters(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range evicted {
+		at := slices.IndexFunc(page, func(b karmada.Binding) bool { return b.Key == evicted[i].Key })
+		evicted[i].LastCopy = a.settings.losesLastCopy(&page[at], fleet, cluster)
+	}
+	return nil
+}
+
+func (s Settings) losesLastCopy(b *karmada.Binding, fleet []karmada.Cluster, cluster string) bool {
+	return proof.LosesLastCopy(b, cluster, suspects(fleet, b, cluster)) && !s.optedOutItself(b)
 }

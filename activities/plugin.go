@@ -88,7 +88,7 @@ func samePlacement(x, y []karmada.TargetCluster) bool {
 	return slices.Equal(sorted(x), sorted(y))
 }
 
-// Prober asks a member cluster itself whether it is alive.
+// Prober probes a member cluster.
 type Prober interface {
 	// Probe returns nil only when the cluster has answered that it is well, just now.
 	Probe(ctx context.Context, cluster string) error

@@ -25,7 +25,7 @@ type RuleReader interface {
 	Rules(ctx context.Context) ([]rules.Rule, error)
 }
 
-// Page asks for one page of bindings. Kind and Continue come back from the last page.
+// Page requests one page of bindings. Kind and Continue come back from the last page.
 type Page struct {
 	Kind     karmada.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
 	Continue string              `json:"continue,omitempty"`
@@ -231,7 +231,7 @@ type PacerMemory struct {
 
 // Pacer speaks to the fleet's pacer workflow.
 type Pacer interface {
-	// MayRemove asks whether a cluster that came back into a binding may be removed again; nil is yes.
+	// MayRemove reports whether a cluster that came back into a binding may be removed again; nil is yes.
 	MayRemove(ctx context.Context, cluster, binding string) error
 	// Used reports that the eviction that was sent under a permit stands.
 	Used(ctx context.Context, permit int64, binding string) error

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PreCheckRequest asks of a batch of due bindings whether there is somewhere to go.
+// PreCheckRequest is about whether a batch of due bindings has somewhere to go.
 type PreCheckRequest struct {
 	Cluster string    `json:"cluster"`
 	Items   []Checked `json:"items"`
@@ -171,7 +171,7 @@ type movesOf struct {
 // pacerAnswers bounds the question to the pacer.
 const pacerAnswers = 15 * time.Second
 
-// movedTooOften asks the pacer, which knows the moves of every cluster.
+// movedTooOften queries the pacer, which knows the moves of every cluster.
 func (p preChecker) movedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {
 	if !p.mayEnforce(r.Mode) {
 		return m

@@ -21,7 +21,7 @@ type FleetReader interface {
 // Karmada itself takes seconds to see that a cluster has failed.
 const (
 	recentFor = time.Second   // how old an answer of Recent may be
-	renewedAt = recentFor / 2 // from when on the first who asks reads again, and for how long others wait for a read
+	renewedAt = recentFor / 2 // from when on the next caller reads again, and for how long the others wait for a read
 )
 
 // Recent shares the lists of clusters and rules among the activities that ask for them at about

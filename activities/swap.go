@@ -42,7 +42,7 @@ func (j judge) judgeSwap(ctx context.Context, in placement.PreCheckInput, check 
 	return true, nil
 }
 
-// heldWork asks the migration that holds the former copy which Work that is: another one
+// heldWork queries the migration that holds the former copy for that Work: another one
 // under the same name has not run since. A migration that does not know it, or does not answer, hands
 // nothing over, and the binding moves on as any other.
 func (j judge) heldWork(ctx context.Context, owner string) (held *karmada.Work, known bool) {

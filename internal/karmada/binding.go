@@ -83,7 +83,7 @@ type Binding struct {
 	Priority      int32 // spec.schedulePriority.priority
 	PropagateDeps bool
 	RequiredBy    []RequiredBy
-	// Request is what one replica asks for (spec.replicaRequirements.resourceRequest).
+	// Request is what one replica requests (spec.replicaRequirements.resourceRequest).
 	Request corev1.ResourceList
 	// HasRequirements reports that spec.replicaRequirements is there, also without requests.
 	HasRequirements bool
@@ -129,7 +129,7 @@ type Resource struct {
 	UID        types.UID
 }
 
-// Component is one of spec.components. Request is what one of its replicas asks for,
+// Component is one of spec.components. Request is what one of its replicas requests,
 // nil when nothing was said.
 type Component struct {
 	Name     string
@@ -189,12 +189,11 @@ type Work struct {
 
 // Target finds a cluster in spec.clusters; index is -1 when it is no target.
 func (b *Binding) Target(cluster string) (target *TargetCluster, index int) {
-	for i := range b.Clusters {
-		if b.Clusters[i].Name == cluster {
-			return &b.Clusters[i], i
-		}
+	at := slices.IndexFunc(b.Clusters, func(t TargetCluster) bool { return t.Name == cluster })
+	if at < 0 {
+		return nil, -1
 	}
-	return nil, -1
+	return &b.Clusters[at], at
 }
 
 // StateRule is one of spec.failover.cluster.statePreservation.rules: what of the old
@@ -217,12 +216,11 @@ const MaxTolerations = 16_384
 
 // Item finds the status of a cluster's copy, nil when none is reported.
 func (b *Binding) Item(cluster string) *AggregatedItem {
-	for i := range b.Status.Aggregated {
-		if b.Status.Aggregated[i].Cluster == cluster {
-			return &b.Status.Aggregated[i]
-		}
+	at := slices.IndexFunc(b.Status.Aggregated, func(i AggregatedItem) bool { return i.Cluster == cluster })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return &b.Status.Aggregated[at]
 }
 
 // Without is the binding with some of its targets gone.
@@ -242,12 +240,9 @@ func (b *Binding) RescheduleRequired() bool {
 // that serves the binding already always passes, any other only where Karmada lists the
 // API. Where Karmada lists none, it is not known to be served.
 func (b *Binding) ApiServed(c Cluster, serves bool) bool {
-	if serves {
-		return true
-	}
 	// The core group may be written with its empty name.
 	api := b.Resource.Api()
-	return slices.Contains(c.APIEnablements, api) || slices.Contains(c.APIEnablements, "/"+api)
+	return serves || slices.Contains(c.APIEnablements, api) || slices.Contains(c.APIEnablements, "/"+api)
 }
 
 // Api is "group/version/Kind".

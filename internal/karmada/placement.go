@@ -219,7 +219,7 @@ func (p *Placement) Unspread(clusters []Cluster) string {
 	return ""
 }
 
-// Wants says what a spread asks for: "spread wants 3", "spread wants 2 by region and has 1".
+// Wants says what a spread requires: "spread wants 3", "spread wants 2 by region and has 1".
 func Wants(s SpreadConstraint, have int) string {
 	if s.Field() == SpreadByCluster {
 		return fmt.Sprintf("spread wants %d", s.least())

@@ -124,7 +124,7 @@ func HoldersMessage(holders []string) (message string, ok bool) {
 	return message, len(message) <= MaxMessage
 }
 
-// MigrationKey is the binding whose move off a cluster the workflow of that id is. Not
+// MigrationKey is the binding of the migration off a cluster with that workflow id. Not
 // whole where the id may have been cut, or is of another form.
 func MigrationKey(id, cluster string) (key BindingKey, whole bool) {
 	_, named, found := strings.Cut(id, "binding-migration/"+cluster+"/")

@@ -148,7 +148,7 @@ func (in scheduler) rank(seen []karmada.Cluster) []candidate {
 }
 
 // free is how many replicas the scheduler believes that a cluster has room for, less
-// the margin. It asks only where there is something to count.
+// the margin. It counts only where there are replicas.
 func (in scheduler) free(c karmada.Cluster) int64 {
 	b := in.Binding
 	if b.Replicas == 0 && len(b.Components) == 0 {

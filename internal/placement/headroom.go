@@ -125,7 +125,7 @@ func (own *holder) candidates(fleet []karmada.Cluster) []string {
 	return own.may
 }
 
-// pooled asks whether the candidates have room for this binding and for every
+// pooled checks whether the candidates have room for this binding and for every
 // unplaced one that could come to them, all of it together.
 func (in PreCheckInput) pooled(v reason.Verdict, candidates []karmada.Cluster) reason.Verdict {
 	pool := sets.New(karmada.ClusterNames(candidates)...)
@@ -181,7 +181,7 @@ func (in PreCheckInput) short(pool sets.Set[string], need corev1.ResourceList) c
 	return ""
 }
 
-// Outstanding is what a binding asks for once a cluster is out of it.
+// Outstanding is what a binding needs once a cluster is out of it.
 func Outstanding(b *karmada.Binding, cluster string) corev1.ResourceList {
 	in := PreCheckInput{Binding: b, Failing: cluster}
 	if b.Placement == nil {

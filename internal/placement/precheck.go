@@ -171,5 +171,5 @@ func (in PreCheckInput) dividesByRoom() bool {
 }
 
 // NeedsRoom reports whether room decides about a binding. A duplicated workload goes
-// where its spread says, and the scheduler never asks for room.
+// where its spread says, and the scheduler never checks for room.
 func NeedsRoom(b *karmada.Binding) bool { return b.Divides() || len(b.Components) > 0 }

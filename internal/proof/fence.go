@@ -67,7 +67,7 @@ type OldCopy struct {
 	Carries bool
 }
 
-// Dead is the proof that Directly asks for: Karmada has deleted the old copy, or it
+// Dead is the proof that Directly requires: Karmada has deleted the old copy, or it
 // cannot, and a fence proves that it is dead. Where the source answers only the
 // first will do, for the copy is still being deleted there.
 func (o OldCopy) Dead() reason.Verdict {

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -85,7 +86,7 @@ func Healthy(in HealthInput) reason.Verdict {
 	return reason.Verdict{OK: true, Reason: reason.Healthy, Message: "proven healthy on " + reason.List(names), Candidates: names}
 }
 
-// split tells the targets that were added or grew since the baseline from the others.
+// split separates the targets that were added or grew since the baseline from the others.
 func (in HealthInput) split() (fresh, kept []karmada.TargetCluster) {
 	for _, t := range in.Binding.Clusters {
 		if in.Baseline.exceeded(t) {
@@ -195,14 +196,10 @@ func readyCount(b *karmada.Binding, item *karmada.AggregatedItem) int64 {
 }
 
 func describe(item *karmada.AggregatedItem) string {
-	switch {
-	case !item.Applied:
+	if !item.Applied {
 		return "not applied"
-	case item.Health == "":
-		return string(karmada.HealthUnknown)
-	default:
-		return string(item.Health)
 	}
+	return string(cmp.Or(item.Health, karmada.HealthUnknown))
 }
 
 // HealthInput is all that decides whether the new copies are proven.
@@ -256,7 +253,7 @@ func BaselineOf(b *karmada.Binding) Baseline {
 }
 
 // BaselineFrom reads off Lifeboat's hold task, or that of Karmada's taint manager, what an eviction
-// whose answer was lost would have told: which clusters there were, and what was taken out.
+// whose answer was lost would have reported: which clusters there were, and what was taken out.
 // Empty without a task.
 func BaselineFrom(b *karmada.Binding, failed string) Baseline {
 	task, _ := b.TaskFor(failed)

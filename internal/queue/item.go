@@ -73,7 +73,7 @@ func (i *Item) expire(now time.Time, askFor time.Duration) bool {
 }
 
 const (
-	// pingPongRetry is how long a binding rests that was moved too often, before it asks again.
+	// pingPongRetry is how long a binding rests that was moved too often, before it is checked again.
 	pingPongRetry = 5 * time.Minute
 	// maxBackOff bounds the back-off of a blocked binding, in multiples of the first wait.
 	maxBackOff = 8
@@ -93,7 +93,7 @@ func (i *Item) Block(now time.Time, why reason.Reason, message string, wait time
 // Retry has an item looked at at once.
 func (i *Item) Retry() { i.RetryAt, i.Tries = time.Time{}, 0 }
 
-// LookAgain has a blocked item looked at now, for what blocked it may have changed; it tells
+// LookAgain has a blocked item looked at now, for what blocked it may have changed; it reports
 // whether that could help.
 func (i *Item) LookAgain() bool {
 	helps := i.State == Blocked && !i.Permanent && i.Reason != reason.PingPong && i.Reason != reason.ApprovalExpired

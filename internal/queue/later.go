@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -69,12 +70,8 @@ func (q *Queue) Remembered(key karmada.BindingKey, uid types.UID) (Left, bool) {
 
 // Rejoined takes a binding that is known otherwise again out of what was left for later.
 func (q *Queue) Rejoined(key karmada.BindingKey, uid types.UID) {
-	for _, sets := range [][]*BindingSet{q.Later, q.LaterIdle} {
-		for _, set := range sets {
-			if set.Has(key, uid) {
-				set.Remove(key, uid)
-			}
-		}
+	for _, set := range slices.Concat(q.Later, q.LaterIdle) {
+		set.Remove(key, uid)
 	}
 }
 

@@ -255,7 +255,7 @@ func (q *Queue) ETA(now time.Time, p pace.Pace) time.Time {
 	return eta
 }
 
-// BlockedBy counts the blocked by reason, and tells when the first of them was due.
+// BlockedBy counts the blocked by reason, and returns when the first of them was due.
 func (q *Queue) BlockedBy(now time.Time) (by map[reason.Reason]int, since time.Time) {
 	by = map[reason.Reason]int{}
 	for at := range q.Items {

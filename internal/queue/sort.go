@@ -71,7 +71,7 @@ func (q *Queue) unmoved(i *Item, why reason.Reason) bool {
 	return false
 }
 
-// whyNotDue tells a toleration that runs from a snooze that does.
+// whyNotDue distinguishes a toleration that runs from a snooze that does.
 func (q *Queue) whyNotDue(i *Item, due time.Time) reason.Reason {
 	if Latest(q.Standing.Snoozed, i.Key).Equal(due) {
 		return reason.Snoozed

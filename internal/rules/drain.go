@@ -39,9 +39,10 @@ const (
 // cannot be understood nothing is known for certain: all stays as it is.
 func observeOrdered(c karmada.Cluster) []RuleObservation {
 	var out []RuleObservation
+	undecided := []RuleObservation{{Rule: karmada.TaintRule, Match: Undecided, Reason: reason.Malformed}}
 	for _, o := range c.Ordered {
 		if o.Validate() != "" || c.Malformed != "" {
-			return []RuleObservation{{Rule: karmada.TaintRule, Match: Undecided, Reason: reason.Malformed}}
+			return undecided
 		}
 		out = append(out, RuleObservation{Rule: karmada.TaintRule, Taint: o.RuleTaint(), Match: Matches, Reason: reason.TaintOrdered})
 	}
@@ -50,7 +51,7 @@ func observeOrdered(c karmada.Cluster) []RuleObservation {
 			continue
 		}
 		if c.Malformed != "" {
-			return []RuleObservation{{Rule: karmada.TaintRule, Match: Undecided, Reason: reason.Malformed}}
+			return undecided
 		}
 		out = append(out, RuleObservation{Rule: karmada.TaintRule, Taint: karmada.RuleTaint{Key: a.Key, Effect: a.Effect}, Match: Mismatches})
 	}

@@ -140,8 +140,8 @@ func (e Evidence) TakenAway(t karmada.AddedTaint) bool {
 	return !unread && !e.Stands(karmada.RuleTaint{Key: t.Key, Effect: t.Effect})
 }
 
-// WellForLong reports whether every Lifeboat taint that moves bindings could go now. Without one (a
-// human removed the last) recovery is confirmed at once.
+// WellForLong reports whether every Lifeboat taint that moves bindings could go now. Without one (an
+// operator removed the last) recovery is confirmed at once.
 func (e Evidence) WellForLong() bool {
 	return !slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
 }
@@ -163,7 +163,7 @@ func (e Evidence) CordonStands() bool {
 		slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return !OfThisFailure(t) })
 }
 
-// CordonMatches reports whether a rule that asks for a NoSchedule taint matches, however long.
+// CordonMatches reports whether a rule with a NoSchedule taint matches, however long.
 func (e Evidence) CordonMatches() bool {
 	return e.Windows.Any(func(w Window) bool {
 		return w.Matching && !karmada.Triggers(w.Taint.Effect)

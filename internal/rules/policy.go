@@ -24,7 +24,7 @@ func (p Policy) ReadSoft(policyAnnotation string) Policy {
 	return p.withSoft("its policy's annotation", policyAnnotation)
 }
 
-// SoftRead reports whether it is known how long soft taints are borne: always for a
+// SoftRead reports whether it is known how long the binding stays under soft taints: always for a
 // binding that they do not move.
 func (p Policy) SoftRead() bool {
 	return !p.ClusterFailover || p.SoftSeconds != nil || p.SoftMalformed != ""
@@ -72,7 +72,7 @@ type Policy struct {
 	ClusterFailover bool `json:"clusterFailover,omitempty"`
 	// NotDrained reports that a drain's selector leaves it out.
 	NotDrained bool `json:"notDrained,omitempty"`
-	// SoftSeconds is how long soft taints are borne; nil while that is not read.
+	// SoftSeconds is how long it stays under soft taints; nil while that is not read.
 	SoftSeconds *int64 `json:"softSeconds,omitempty"`
 	// SoftMalformed says why that cannot be understood: then soft taints move nothing.
 	SoftMalformed string `json:"softMalformed,omitempty"`
