@@ -452,3 +452,13 @@ func TestPurgeModesOfAnOldKarmadaAreNamed(t *testing.T) {
 	require.Empty(t, rules.OldPurgeModes([]string{"Immediately", "Directly", "Graciously", "Gracefully", "Never"}))
 	require.Contains(t, rules.OldPurgeModes([]string{"Immediately", "Graciously", "Never"}), "Immediately, Graciously, Never")
 }
+
+func TestRuleTitle_NamesTheObjectToLookFor(t *testing.T) {
+	for rule, want := range map[string]string{
+		karmada.TaintRule: "ordered with lifeboat taint", karmada.DrainRule: "ordered with lifeboat drain",
+		rules.PolicyPrefix + "net": "of ClusterTaintPolicy net", "net": "of ClusterTaintRule net",
+	} {
+		require.Equal(t, want, rules.RuleTitle(rule))
+	}
+	require.Equal(t, []string{"ClusterTaintPolicy", "ClusterTaintRule"}, []string{rules.Rule{Policy: true}.Kind(), rules.Rule{}.Kind()})
+}
