@@ -158,8 +158,8 @@ func (a tainter) selectsAny(ctx context.Context, d *karmada.Drain, cluster strin
 	if !d.Selective() {
 		return true, nil
 	}
-	for page := (Page{}); ; {
-		p, err := a.Reader.Bindings(ctx, page)
+	for page := &(Page{}); page != nil; {
+		p, err := a.Reader.Bindings(ctx, *page)
 		if err != nil {
 			return false, err
 		}
@@ -172,9 +172,7 @@ func (a tainter) selectsAny(ctx context.Context, d *karmada.Drain, cluster strin
 				return true, nil
 			}
 		}
-		if p.Next == nil {
-			return false, nil
-		}
-		page = *p.Next
+		page = p.Next
 	}
+	return false, nil
 }

@@ -28,14 +28,10 @@ func (a tainter) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string
 	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
 		return cause, why
 	}
-	wrong := r.Drain.Validate()
+	if cause, why := takesNoOrder(c, r.Drain.Validate()); cause != reason.None {
+		return cause, why
+	}
 	switch {
-	case wrong != "":
-		return reason.Invalid, wrong
-	case c.Malformed != "":
-		return reason.Malformed, c.Malformed
-	case rules.OptedOut(c.Annotations):
-		return reason.OptedOut, "the cluster is opted out by its annotation " + karmada.AnnotationEnabled
 	case c.Drain == nil || c.Drain.Deletion:
 		w.Drain = r.Drain
 	case !c.Drain.Same(*r.Drain):
@@ -44,20 +40,37 @@ func (a tainter) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string
 	return "", ""
 }
 
-// recordDrain records an Event about the start or the end of a drain.
-func (a tainter) recordDrain(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
-	e := Event{Cluster: c.Name, UID: c.UID}
+// recordOrders records Events about the start and the end of a drain and of ordered taints.
+func (a tainter) recordOrders(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
+	record := func(reason, format string, args ...any) {
+		message := fmt.Sprintf(format, args...) + fmt.Sprintf(" (workflow %s)", workflowID(ctx))
+		a.events.Record(ctx, Event{Cluster: c.Name, UID: c.UID, Reason: reason, Message: message})
+	}
 	switch {
 	case w.Drain != nil:
-		e.Reason = "DrainCluster"
-		e.Message = fmt.Sprintf("drained by %s: %s (workflow %s)", w.Drain.Who, w.Drain.Why, workflowID(ctx))
+		record("DrainCluster", "drained by %s: %s", w.Drain.Who, w.Drain.Why)
 	case w.ClearDrain:
-		e.Reason = "UndrainCluster"
-		e.Message = fmt.Sprintf("no longer drained: %s (workflow %s)", r.EndedBy, workflowID(ctx))
-	default:
-		return
+		record("UndrainCluster", "no longer drained: %s", r.EndedBy)
 	}
-	a.events.Record(ctx, e)
+	if w.Order != nil {
+		record("TaintOrdered", "taint %s ordered by %s: %s", w.Order, w.Order.Who, w.Order.Why)
+	}
+	for _, o := range w.EndOrders {
+		record("TaintOrderEnded", "taint %s no longer ordered: %s", o, r.EndedBy)
+	}
+}
+
+// takesNoOrder says why a cluster takes no order, or what is wrong with the order; no reason where it may.
+func takesNoOrder(c karmada.Cluster, wrong string) (reason.Reason, string) {
+	switch {
+	case wrong != "":
+		return reason.Invalid, wrong
+	case c.Malformed != "":
+		return reason.Malformed, c.Malformed
+	case rules.OptedOut(c.Annotations):
+		return reason.OptedOut, "the cluster is opted out by its annotation " + karmada.AnnotationEnabled
+	}
+	return reason.None, ""
 }
 
 // DrainDeleting reads clusters such that one with a deletion timestamp counts as
@@ -176,8 +189,8 @@ func (a tainter) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, stri
 	if cause, why := a.beginsNothing(r.Mode, w.Cluster); cause != reason.None {
 		return cause, why
 	}
-	if wrong := r.Order.Validate(); wrong != "" {
-		return reason.Invalid, wrong
+	if cause, why := takesNoOrder(w.Cluster, r.Order.Validate()); cause != reason.None {
+		return cause, why
 	}
 	return orderOnto(w, *r.Order)
 }
@@ -188,10 +201,6 @@ func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	c := w.Cluster
 	stands := karmada.OrderedOn(c.Ordered, o.Name())
 	switch {
-	case c.Malformed != "":
-		return reason.Malformed, c.Malformed
-	case rules.OptedOut(c.Annotations):
-		return reason.OptedOut, "the cluster is opted out by its annotation " + karmada.AnnotationEnabled
 	case !c.Writable(o.Effect):
 		return reason.Malformed, c.SoftMalformed
 	case stands != nil && stands.Value != o.Value:
@@ -208,20 +217,4 @@ func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	}
 	w.Order = &o
 	return "", ""
-}
-
-// recordOrdered records Events about the start and the end of ordered taints.
-func (a tainter) recordOrdered(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
-	if w.Order != nil {
-		a.events.Record(ctx, Event{
-			Cluster: c.Name, UID: c.UID, Reason: "TaintOrdered",
-			Message: fmt.Sprintf("taint %s ordered by %s: %s (workflow %s)", w.Order, w.Order.Who, w.Order.Why, workflowID(ctx)),
-		})
-	}
-	for _, o := range w.EndOrders {
-		a.events.Record(ctx, Event{
-			Cluster: c.Name, UID: c.UID, Reason: "TaintOrderEnded",
-			Message: fmt.Sprintf("taint %s no longer ordered: %s (workflow %s)", o, r.EndedBy, workflowID(ctx)),
-		})
-	}
 }

@@ -246,13 +246,8 @@ func (f *Foresight) refused(c Assessment, left map[rules.WindowKey]rules.RuleObs
 }
 
 func compareZeroLast(x, y time.Time) int {
-	switch {
-	case x.IsZero() && y.IsZero():
-		return 0
-	case x.IsZero():
-		return 1
-	case y.IsZero():
-		return -1
+	if x.IsZero() || y.IsZero() {
+		return y.Compare(x) // the zero time is the earliest
 	}
 	return x.Compare(y)
 }
@@ -298,8 +293,8 @@ func (pl *Planner) foreseeAffected(ctx context.Context, r ForeseeRequest, next a
 		return len(soft)+len(next.Soft) > 0
 	})
 	var found []Foreseen
-	for page := (Page{}); ; {
-		p, err := pl.worker.affectedLister().ListTargeting(ctx, ListRequest{Cluster: next.cluster, Page: page, Drain: next.Drain, Soft: soft})
+	for page := &(Page{}); page != nil; {
+		p, err := pl.worker.affectedLister().ListTargeting(ctx, ListRequest{Cluster: next.cluster, Page: *page, Drain: next.Drain, Soft: soft})
 		if err != nil {
 			return nil, err
 		}
@@ -321,10 +316,7 @@ func (pl *Planner) foreseeAffected(ctx context.Context, r ForeseeRequest, next a
 			f.ordered(r)
 			found = append(found, f)
 		}
-		if p.Next == nil {
-			break
-		}
-		page = *p.Next
+		page = p.Next
 	}
 	return pl.foreseeOptedOut(ctx, next.cluster, found)
 }

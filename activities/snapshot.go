@@ -35,8 +35,8 @@ func TakeSnapshot(ctx context.Context, from Reader, progress func(bindings int))
 	if s.rules, err = from.Rules(ctx); err != nil {
 		return nil, fmt.Errorf("read the rules: %w", err)
 	}
-	for page := (Page{}); ; {
-		p, err := from.Bindings(ctx, page)
+	for page := &(Page{}); page != nil; {
+		p, err := from.Bindings(ctx, *page)
 		if err != nil {
 			return nil, fmt.Errorf("read the bindings: %w", err)
 		}
@@ -47,11 +47,9 @@ func TakeSnapshot(ctx context.Context, from Reader, progress func(bindings int))
 		if progress != nil {
 			progress(len(s.bindings))
 		}
-		if p.Next == nil {
-			return s, nil
-		}
-		page = *p.Next
+		page = p.Next
 	}
+	return s, nil
 }
 
 // Failed is the same with one cluster that does not answer any more. One that is not

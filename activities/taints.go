@@ -119,8 +119,7 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 	back := putBack(c, w)
 	a.recordTaint(ctx, after, w, nil)
 	a.recordPutBack(ctx, after, back)
-	a.recordDrain(ctx, after, w, r)
-	a.recordOrdered(ctx, after, w, r)
+	a.recordOrders(ctx, after, w, r)
 	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back}, nil
 }
 
