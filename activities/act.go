@@ -31,7 +31,7 @@ type ActResult struct {
 	Look    Observation   `json:"look"`
 	// Generation is the binding's after the write.
 	Generation int64 `json:"generation,omitempty"`
-	// Banned tells that a release left a ban.
+	// Banned reports that a release left a ban.
 	Banned bool `json:"banned,omitempty"`
 	// Purged: the old copy's Work is gone.
 	Purged bool `json:"purged,omitempty"`
@@ -45,42 +45,45 @@ type actor struct {
 	writer
 }
 
-// act reads, lets decide judge, and on a yes writes; a lost race starts over.
-func (a actor) act(ctx context.Context, op string, r MoveRef, step func(*karmada.Binding, []karmada.Cluster, *ActResult) error) (ActResult, error) {
-	var out ActResult
+// actStep decides on a look, and writes.
+type actStep func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error)
+
+// act reads and takes a step; after a lost race it starts over.
+func (a actor) act(ctx context.Context, op string, r MoveRef, step actStep) (out ActResult, err error) {
 	if r.Mode != rules.ModeEnforce {
 		return ActResult{End: ActRefused, Reason: reason.ModeObserve}, nil
 	}
-	err := a.retryConflict(ctx, string(r.Key.Kind()), func() error {
-		out = ActResult{}
+	err = a.retryConflict(ctx, string(r.Key.Kind()), func() error {
 		b, fleet, gone, err := a.read(ctx, r, true)
-		if err != nil {
+		if gone || err != nil {
+			out = ActResult{End: ActGone, Reason: reason.BindingGone}
 			return err
 		}
-		if gone {
-			out.End, out.Reason = ActGone, reason.BindingGone
-			return nil
+		look := a.observe(&b, fleet, r)
+		if b.Malformed != "" { // it stays held until an operator has repaired it
+			out = refused(reason.Malformed, b.Malformed)
+		} else {
+			out, err = step(&b, fleet, look)
 		}
-		out.Look = a.observe(&b, fleet, r)
-		if b.Malformed != "" { // whatever we hold stays held until somebody has mended it
-			out.refuse(reason.Malformed, b.Malformed)
-			return nil
-		}
-		return step(&b, fleet, &out)
+		out.Look = look
+		return err
 	})
 	return out, classify(op, r.Key.String(), err)
 }
 
-func (out *ActResult) refuse(reason reason.Reason, message string) {
-	out.End, out.Reason, out.Message = ActRefused, reason, message
+func refused(reason reason.Reason, message string) ActResult {
+	return ActResult{End: ActRefused, Reason: reason, Message: message}
 }
 
-func (out *ActResult) done(after karmada.Binding) {
-	out.End, out.Reason, out.Generation = ActDone, reason.Written, after.Generation
+// written is the end of a write that returned the binding as it stands now.
+func written(after karmada.Binding, err error) (ActResult, error) {
+	if err != nil {
+		return ActResult{}, err
+	}
+	return ActResult{End: ActDone, Reason: reason.Written, Generation: after.Generation}, nil
 }
 
-// oldCopyDead looks once more whether Karmada has deleted the old copy, or somebody
-// vouches that it is dead.
+// oldCopyDead looks once more whether Karmada has deleted the old copy, or a fence proves it dead.
 func (a releaser) oldCopyDead(ctx context.Context, b *karmada.Binding, r MoveRef, fleet []karmada.Cluster) (proof.OldCopy, error) {
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
 	work, err := a.oldWork(ctx, b, r)
@@ -92,8 +95,8 @@ func (a releaser) oldCopyDead(ctx context.Context, b *karmada.Binding, r MoveRef
 }
 
 // oldWork is what there is of the old copy, nil only where no Work carries the binding's
-// id and the very one that was held is gone as well: whoever changes a label makes no
-// copy end.
+// id and the very one that was held is gone as well: a changed label ends no
+// copy.
 func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef) (*karmada.Work, error) {
 	w, err := k.Reader.WorkOf(ctx, b, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) && r.OldWork != nil {
@@ -101,14 +104,10 @@ func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef) (*ka
 			return nil, nil
 		}
 	}
-	switch {
-	case err == nil:
-		return &w, nil
-	case errors.Is(err, karmada.ErrGone):
+	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil
-	default:
-		return nil, err
 	}
+	return &w, err
 }
 
 // RestoreRequest puts the cluster back with its replicas and drops Lifeboat's task.
@@ -116,11 +115,11 @@ type RestoreRequest struct {
 	MoveRef
 	// EvenIfPlaced restores what is placed: its placement would take the cluster straight back.
 	EvenIfPlaced bool `json:"evenIfPlaced,omitempty"`
-	// EvenIfFailing restores onto a cluster that fails: a human cancelled.
+	// EvenIfFailing restores onto a cluster that fails: an operator cancelled.
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
-	// PutBack restores the former clusters of a placed binding: a human's order.
+	// PutBack restores the former clusters of a placed binding: an operator's order.
 	PutBack bool `json:"putBack,omitempty"`
-	// OursGo tells that Lifeboat's taints go right after this, so that they are no reason
+	// OursGo reports that Lifeboat's taints go right after this, so that they are no reason
 	// against a put-back as long as no rule asks for them; Stopped: whatever rules say.
 	OursGo  bool `json:"oursGo,omitempty"`
 	Stopped bool `json:"stopped,omitempty"`
@@ -134,29 +133,22 @@ type restorer struct {
 
 // Restore re-reads, waits for nothing, and refuses while the scheduler has not
 // answered Lifeboat's eviction: its blind patch could still undo the write. It refuses,
-// too, when the cluster fails again and nobody ordered it all the same.
+// too, when the cluster fails again and no operator ordered it all the same.
 func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
-	return a.act(ctx, "restore binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
-		look := out.Look
+	return a.act(ctx, "restore binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
+		source, known := find(fleet, r.Cluster, r.ClusterUID)
 		switch {
 		case look.TaskNote != "":
-			out.refuse(reason.ForeignTask, "the task was left to a human: "+look.TaskNote)
-			return nil
+			return refused(reason.ForeignTask, "the task was left to an operator: "+look.TaskNote), nil
 		case !look.Held && look.Targeted:
-			out.End = ActAlready
-			return nil
+			return ActResult{End: ActAlready}, nil
 		case !look.Held:
-			out.refuse(reason.NotTargeting, "no Lifeboat task stands and the cluster is no target")
-			return nil
+			return refused(reason.NotTargeting, "no Lifeboat task stands and the cluster is no target"), nil
+		case !known:
+			return refused(reason.ClusterGone, "the cluster was deleted"), nil
 		}
-		source, known := find(fleet, r.Cluster, r.ClusterUID)
-		if !known {
-			out.refuse(reason.ClusterGone, "the cluster was deleted")
-			return nil
-		}
-		stop, err := a.mayNotReturn(ctx, r, b, source, out)
-		if err != nil || stop {
-			return err
+		if cause, why, err := a.mayNotReturn(ctx, r, b, source, look); err != nil || cause != reason.None {
+			return refused(cause, why), err
 		}
 		task, _ := b.TaskFor(r.Cluster)
 		held := *task
@@ -168,27 +160,20 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 			Fleet: fleet, StraightBack: r.EvenIfPlaced, PutBack: r.PutBack,
 		})
 		if !plan.OK {
-			out.refuse(plan.Reason, plan.Message)
-			return nil
+			return refused(plan.Reason, plan.Message), nil
 		}
-		return a.writeRestore(ctx, b, r.Cluster, plan, out)
+		out, err := written(a.Writer.Restore(ctx, RestoreWrite{
+			Binding: b, Cluster: r.Cluster, Others: plan.Others, Replicas: plan.Replicas, Away: plan.Away, Shrunk: plan.Shrunk,
+			Now: a.clock.Now(), Reschedule: plan.Reschedule,
+		}))
+		if err == nil {
+			a.events.Record(ctx, Event{
+				Binding: &b.Key, UID: b.UID, Workload: &b.Resource, Reason: "RestoreWorkloadSucceed",
+				Message: fmt.Sprintf("put back on %s by workflow %s", r.Cluster, workflowID(ctx)),
+			})
+		}
+		return out, err
 	})
-}
-
-func (a restorer) writeRestore(ctx context.Context, b *karmada.Binding, cluster string, plan proof.RestorePlan, out *ActResult) error {
-	after, err := a.Writer.Restore(ctx, RestoreWrite{
-		Binding: b, Cluster: cluster, Others: plan.Others, Replicas: plan.Replicas, Away: plan.Away, Shrunk: plan.Shrunk,
-		Now: a.clock.Now(), Reschedule: plan.Reschedule,
-	})
-	if err != nil {
-		return err
-	}
-	out.done(after)
-	a.events.Record(ctx, Event{
-		Binding: &b.Key, UID: b.UID, Workload: &b.Resource, Reason: "RestoreWorkloadSucceed",
-		Message: fmt.Sprintf("put back on %s by workflow %s", cluster, workflowID(ctx)),
-	})
-	return nil
 }
 
 // holdTasks puts Lifeboat's task on a binding again, or changes it.
@@ -197,28 +182,28 @@ type holdTasks struct{ actor }
 // HoldAgain puts Lifeboat's task on a binding whose restored cluster the scheduler took out, or from
 // whose cluster Karmada's own taint manager evicts it: beside the task of that one.
 func (a holdTasks) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
-	return a.act(ctx, "hold binding again", r, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
+	return a.act(ctx, "hold binding again", r, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
 		switch {
-		case out.Look.Held:
-			out.End = ActAlready
-			return nil
-		case out.Look.Targeted:
-			out.refuse(reason.Written, "the cluster is a target: nothing to hold")
-			return nil
+		case look.Held:
+			return ActResult{End: ActAlready}, nil
+		case look.Targeted:
+			return refused(reason.Written, "the cluster is a target: nothing to hold"), nil
 		}
 		purge, err := a.holdPurge(ctx, b, r.Purge)
 		if err != nil {
-			return err
+			return ActResult{}, err
 		}
-		after, err := a.Writer.Hold(ctx, HoldWrite{
-			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Replicas: heldReplicas(r), Before: clustersOf(r.Baseline),
+		w := HoldWrite{
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner,
 			Now: a.clock.Now(), Reason: karmada.TaskReason, Purge: purge, State: r.State,
-		})
-		if err != nil {
-			return err
 		}
-		out.done(after)
-		return nil
+		for _, t := range r.Baseline.Clusters {
+			w.Before = append(w.Before, t.Name)
+			if t.Name == r.Cluster {
+				w.Replicas = t.Replicas
+			}
+		}
+		return written(a.Writer.Hold(ctx, w))
 	})
 }
 
@@ -239,23 +224,6 @@ func (a holdTasks) holdPurge(ctx context.Context, b *karmada.Binding, frozen kar
 	return karmada.PurgeGracefully, nil
 }
 
-func heldReplicas(r MoveRef) int32 {
-	for _, t := range r.Baseline.Clusters {
-		if t.Name == r.Cluster {
-			return t.Replicas
-		}
-	}
-	return 0
-}
-
-func clustersOf(base proof.Baseline) []string {
-	var out []string
-	for _, t := range base.Clusters {
-		out = append(out, t.Name)
-	}
-	return out
-}
-
 // RemoveAgain takes the failed cluster out once more where the scheduler's blind
 // patch put it back while Lifeboat's task stands. It is no new eviction and needs no
 // permit, but it obeys halt and pause, and re-reads that the cluster still fails.
@@ -268,37 +236,28 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 	const within = pace.PermitsEnd - permitMargin
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return a.act(ctx, "remove again from binding", ref, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
-		if !out.Look.Held || !out.Look.Targeted || out.Look.TaskNote != "" {
-			out.End = ActAlready
-			return nil
+	return a.act(ctx, "remove again from binding", ref, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
+		if !look.Held || !look.Targeted || look.TaskNote != "" {
+			return ActResult{End: ActAlready}, nil
 		}
 		c, known := find(fleet, r.Cluster, r.ClusterUID)
 		if !known {
-			out.refuse(reason.ClusterGone, "the cluster was deleted")
-			return nil
+			return refused(reason.ClusterGone, "the cluster was deleted"), nil
 		}
 		var judged EvictResult
 		if stop, err := a.stillMoves(ctx, r, c, &judged); err != nil || stop {
-			out.refuse(judged.Reason, judged.Message)
-			return err
+			return refused(judged.Reason, judged.Message), err
 		}
-		if since() >= within { // somebody may have halted since the pacer was asked
-			out.refuse(reason.PermitPassed, "the pacer's word is too old for the write")
-			return nil
+		if since() >= within { // an operator may have halted the pacer since it answered
+			return refused(reason.PermitPassed, "the pacer's word is too old for the write"), nil
 		}
-		after, err := a.Writer.Evict(ctx, EvictWrite{
+		return written(a.Writer.Evict(ctx, EvictWrite{
 			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Reason: karmada.TaskReason, Purge: r.Purge,
-		})
-		if err != nil {
-			return err
-		}
-		out.done(after)
-		return nil
+		}))
 	})
 }
 
-// MarkRequest leaves Lifeboat's task to a human.
+// MarkRequest leaves Lifeboat's task to an operator.
 type MarkRequest struct {
 	MoveRef
 	Reason string `json:"reason"`
@@ -306,16 +265,10 @@ type MarkRequest struct {
 
 // MarkTask gives Lifeboat's task another reason: from then on no Lifeboat run touches it.
 func (a holdTasks) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
-	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *karmada.Binding, _ []karmada.Cluster, out *ActResult) error {
-		if task, _ := b.TaskFor(r.Cluster); !out.Look.Held || task.Reason == r.Reason {
-			out.End = ActAlready
-			return nil
+	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
+		if task, _ := b.TaskFor(r.Cluster); !look.Held || task.Reason == r.Reason {
+			return ActResult{End: ActAlready}, nil
 		}
-		after, err := a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: r.Reason, Owner: r.Owner})
-		if err != nil {
-			return err
-		}
-		out.done(after)
-		return nil
+		return written(a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: r.Reason, Owner: r.Owner}))
 	})
 }

@@ -23,7 +23,7 @@ type Activities struct {
 	Writer Writer
 	Events EventRecorder
 	Owners Owners
-	Moves  Moves // nil: nobody can be asked, as in a plan without Temporal
+	Moves  Moves // nil: none can be queried, as in a plan without Temporal
 	Pacer  Pacer
 	Prober Prober // nil: no probes
 	// Controller is the leader Lease of the controller itself; nil: migrations look more often.
@@ -97,7 +97,7 @@ func (a *Activities) ByName() map[string]any {
 }
 
 // forbiddenRetry is how long a call that lacks a permission waits before it is
-// tried again: somebody has to grant it first.
+// tried again: an operator has to grant it first.
 const forbiddenRetry = 30 * time.Second
 
 // Types of the application errors that activities return.
@@ -110,52 +110,52 @@ const (
 	ErrorUnreachable = "Unreachable"
 )
 
+// failure is what follows from an adapter's error. After each of those that are listed the write
+// certainly does not stand.
+type failure struct {
+	is     error
+	kind   string
+	reason reason.Reason // on the binding
+	retry  temporal.ApplicationErrorOptions
+}
+
+var failures = []failure{
+	{is: karmada.ErrThrottled, kind: ErrorThrottled, reason: reason.Unreachable},
+	{is: karmada.ErrForbidden, kind: ErrorForbidden, reason: reason.Forbidden, retry: temporal.ApplicationErrorOptions{NextRetryDelay: forbiddenRetry}},
+	{is: karmada.ErrRefused, kind: ErrorForbidden, reason: reason.Forbidden}, // a webhook may be back soon: no long wait
+	{is: karmada.ErrInvalid, kind: ErrorInvalid, reason: reason.Invalid, retry: temporal.ApplicationErrorOptions{NonRetryable: true}},
+	{is: karmada.ErrGone, kind: ErrorGone, reason: reason.Unreachable, retry: temporal.ApplicationErrorOptions{NonRetryable: true}},
+	{is: karmada.ErrConflict, kind: ErrorConflict, reason: reason.Conflict, retry: temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign}},
+}
+
+// failureOf classifies an error; not definite where the write may stand.
+func failureOf(err error) (f failure, definite bool) {
+	for _, f := range failures {
+		if errors.Is(err, f.is) {
+			return f, true
+		}
+	}
+	return failure{kind: ErrorUnreachable, reason: reason.Unreachable}, false
+}
+
 // classify turns an adapter's error into what Temporal retries, and how soon. It
 // is the one place that decides retry.
 func classify(op, object string, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("%s %s: %w", op, object, err)
-	o := temporal.ApplicationErrorOptions{}
-	kind := ErrorUnreachable
+	f, _ := failureOf(err)
 	var throttled *karmada.ThrottledError
-	switch {
-	case errors.As(err, &throttled):
-		kind, o.NextRetryDelay = ErrorThrottled, throttled.RetryAfter
-	case errors.Is(err, karmada.ErrForbidden):
-		kind, o.NextRetryDelay = ErrorForbidden, forbiddenRetry
-	case errors.Is(err, karmada.ErrRefused):
-		kind = ErrorForbidden // a webhook may be back soon: no long wait
-	case errors.Is(err, karmada.ErrInvalid):
-		kind, o.NonRetryable = ErrorInvalid, true
-	case errors.Is(err, karmada.ErrGone):
-		kind, o.NonRetryable = ErrorGone, true
-	case errors.Is(err, karmada.ErrConflict):
-		kind, o.Category = ErrorConflict, temporal.ApplicationErrorCategoryBenign
+	if errors.As(err, &throttled) {
+		f.retry.NextRetryDelay = throttled.RetryAfter
 	}
-	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, o)
+	return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("%s %s: %v", op, object, err), f.kind, f.retry)
 }
 
 // reasonOf is the Reason that an error of a write leaves on its binding.
 func reasonOf(err error) reason.Reason {
-	switch {
-	case errors.Is(err, karmada.ErrForbidden), errors.Is(err, karmada.ErrRefused):
-		return reason.Forbidden
-	case errors.Is(err, karmada.ErrInvalid):
-		return reason.Invalid
-	case errors.Is(err, karmada.ErrConflict):
-		return reason.Conflict
-	default:
-		return reason.Unreachable
-	}
-}
-
-// definite tells errors after which the write certainly does not stand.
-func definite(err error) bool {
-	return errors.Is(err, karmada.ErrForbidden) || errors.Is(err, karmada.ErrInvalid) ||
-		errors.Is(err, karmada.ErrConflict) || errors.Is(err, karmada.ErrGone) ||
-		errors.Is(err, karmada.ErrThrottled) || errors.Is(err, karmada.ErrRefused)
+	f, _ := failureOf(err)
+	return f.reason
 }
 
 // conflictTries and conflictPause bound how often a write that lost a race
@@ -166,7 +166,7 @@ const (
 )
 
 // retryConflict runs try until it ends without a conflict. Every try re-reads
-// and decides anew; between tries it waits a random while, so that two writers part.
+// and decides again; the random pause between two tries keeps two writers from meeting again.
 func (w writer) retryConflict(ctx context.Context, kind string, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()

@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ListRequest asks for one page of the bindings that target a cluster.
+// ListRequest requests one page of the bindings that target a cluster.
 type ListRequest struct {
 	Cluster string     `json:"cluster"`
 	Mode    rules.Mode `json:"mode"` // of the failover
 	Page    Page       `json:"page"`
 	// Drain is the order that stands on the cluster: it may select.
 	Drain *karmada.Drain `json:"drain,omitempty"`
-	// Soft asks the policies too, for how long bindings bear soft taints. It costs a
+	// Soft reads the policies too, for how long bindings stay under soft taints. It costs a
 	// read for each policy, so it is asked for only where a soft taint matters.
 	Soft bool `json:"soft,omitempty"`
 }
@@ -47,9 +47,9 @@ type Targeting struct {
 	Policy   int                `json:"policy"`         // index into Policies
 	// Malformed is set when the object cannot be understood: it is blocked, not moved.
 	Malformed string `json:"malformed,omitempty"`
-	// Stays tells that the rule of its kind keeps it where it is.
+	// Stays reports that the rule of its kind keeps it where it is.
 	Stays bool `json:"stays,omitempty"`
-	// Alone tells that it targets no other cluster.
+	// Alone reports that it targets no other cluster.
 	Alone bool `json:"alone,omitempty"`
 }
 
@@ -72,7 +72,7 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 	if err := a.readSelected(ctx, r.Drain, page.Bindings, r.Cluster); err != nil {
 		return TargetingPage{}, classify("read the labels of workloads on", r.Cluster, err)
 	}
-	out, said := TargetingPage{Next: page.Next}, policyWords{}
+	out, from := TargetingPage{Next: page.Next}, newOnce(a.Reader)
 	for i := range page.Bindings {
 		b := &page.Bindings[i]
 		if b.Malformed != "" {
@@ -88,7 +88,7 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 		}
 		policy := rules.PolicyOf(b, a.settings.DefaultTolerations)
 		if r.Soft {
-			if policy, err = said.read(ctx, a.Reader, b, policy); err != nil {
+			if policy, err = readSoft(ctx, from, b, policy); err != nil {
 				return TargetingPage{}, classify("read policy of binding", b.Key.String(), err)
 			}
 		}
@@ -103,8 +103,8 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 // maxPolicies bounds the policies of one page, in bytes as they are sent.
 const maxPolicies = 1_000_000
 
-// bounded blocks those whose policies are too large to be told beside the others', the
-// largest first: what one tenant writes keeps nobody else where he is.
+// bounded blocks those whose policies are too large beside the others', the
+// largest first: what one tenant writes blocks no other binding.
 func (p *TargetingPage) bounded() {
 	sizes, total := make([]int, len(p.Policies)), 0
 	for at, policy := range p.Policies {
@@ -125,26 +125,16 @@ func (p *TargetingPage) bounded() {
 	}
 }
 
-// policyWords are the annotations of policies that one page has read already.
-type policyWords map[string]string
-
-// read completes a frozen policy with what the binding's own policy says.
-func (w policyWords) read(ctx context.Context, from OptOutReader, b *karmada.Binding, p rules.Policy) (rules.Policy, error) {
+// readSoft completes a frozen policy with what the binding's own policy says.
+func readSoft(ctx context.Context, from OptOutReader, b *karmada.Binding, p rules.Policy) (rules.Policy, error) {
 	if p.SoftRead() {
 		return p, nil
 	}
-	id := b.PolicyID()
-	word, known := w[id]
-	if !known {
-		var err error
-		if word, err = from.PolicyAnnotation(ctx, b, karmada.AnnotationTolerationSeconds); err != nil {
-			return p, err
-		}
-		if id != "" {
-			w[id] = word
-		}
+	seconds, err := from.PolicyAnnotation(ctx, b, karmada.AnnotationTolerationSeconds)
+	if err != nil {
+		return p, err
 	}
-	return p.ReadSoft(word), nil
+	return p.ReadSoft(seconds), nil
 }
 
 func (p *TargetingPage) add(b *karmada.Binding, policy rules.Policy, stays bool) {
@@ -188,7 +178,7 @@ func (s Settings) optedOutItself(b *karmada.Binding) bool {
 		(b.Key.Namespace != "" && slices.Contains(s.ExcludeNamespaces, b.Key.Namespace))
 }
 
-// PoliciesRequest asks when each frozen policy moves under the taints that stand.
+// PoliciesRequest is about when each frozen policy moves under the taints that stand.
 type PoliciesRequest struct {
 	Cluster  string         `json:"cluster"`
 	UID      types.UID      `json:"uid"`

@@ -11,14 +11,14 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// question is what a human was, or was not, asked about one binding in one attempt.
+// question is what an operator was, or was not, asked about one binding in one attempt.
 type question struct {
 	approval *queue.Approval
 	attempt  int
 	standing []queue.ApprovalRule
 }
 
-// answered: the human's word is there, and no rule has to be judged.
+// answered: an operator has answered, and no rule has to be judged.
 func (q question) answered() bool { return q.approval.Holds(q.attempt) }
 
 func (r PreCheckRequest) question(item Checked) question {
@@ -36,7 +36,7 @@ type surveyor struct {
 }
 
 // measure reads how far the failure goes, once per reading, where an approval rule
-// needs it that nobody has answered.
+// needs it that no operator has answered.
 func (s surveyor) measure(ctx context.Context, cluster string, q question, on *reading) error {
 	if on.extent != nil || q.answered() || !s.settings.Approval.NeedsExtent() {
 		return nil
@@ -50,7 +50,7 @@ func (s surveyor) measure(ctx context.Context, cluster string, q question, on *r
 	}
 	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: s.settings.RoomUnknownOK}
 	for _, c := range on.fleet {
-		// What is being left counts, unless it is only drained: a plan asks about one that is well.
+		// What is being left counts, unless it is only drained: a plan is also made for a healthy one.
 		if faulty, _ := rules.Faulty(list, c); faulty || c.Name == cluster && c.Drain == nil {
 			in.Failing = append(in.Failing, c.Name)
 		}
@@ -64,7 +64,7 @@ func (s surveyor) measure(ctx context.Context, cluster string, q question, on *r
 	return nil
 }
 
-// approved holds a pass back that a human has yet to agree to.
+// approved holds a pass back that an operator has yet to agree to.
 func (j judge) approved(ctx context.Context, b *karmada.Binding, cluster string, ask ask, check Check) (Check, error) {
 	if ask.question.answered() {
 		return check, nil
@@ -80,6 +80,6 @@ func (j judge) approved(ctx context.Context, b *karmada.Binding, cluster string,
 	if asks.Automatic() {
 		return check, nil
 	}
-	check.End, check.Reason, check.Message, check.Asked = CheckBlocked, reason.AwaitingApproval, asks.Message, asks.Rules
-	return check, nil
+	check.Asked = asks.Rules
+	return check.ends(CheckBlocked, reason.AwaitingApproval, asks.Message), nil
 }

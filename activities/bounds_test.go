@@ -65,7 +65,7 @@ func TestAnAnswerAboutABatchIsNeverTooLarge(t *testing.T) {
 	}
 }
 
-// What one tenant has frozen of his bindings blocks those, and keeps nobody else where he is.
+// What one tenant has frozen of his bindings blocks those, and keeps no other binding.
 func TestAPageOfLargePoliciesBlocksTheLargest(t *testing.T) {
 	b := newBench(t)
 	for n := range 80 {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AssessRequest asks for a judgement of a cluster. Facts are what the controller saw
+// AssessRequest requests a judgement of a cluster. Facts are what the controller saw
 // since the last one, in any order; older ones than Seen are ignored.
 type AssessRequest struct {
 	Cluster string              `json:"cluster"`
@@ -35,13 +35,13 @@ type Assessment struct {
 	Seen  string    `json:"seen,omitempty"`
 	Ready string    `json:"ready,omitempty"` // status of condition Ready
 	Why   string    `json:"why,omitempty"`   // its reason
-	// Turns tell the next assessment what turned away and back in between.
+	// Turns show the next assessment what turned away and back in between.
 	Turns rules.Turns `json:"turns,omitempty"`
 	// Sights are oldest first; the last is the re-read.
 	Sights   [][]rules.RuleObservation `json:"sights,omitempty"`
 	Hard     []corev1.Taint            `json:"hard,omitempty"`
 	Soft     []corev1.Taint            `json:"soft,omitempty"`
-	Foreign  []corev1.Taint            `json:"foreign,omitempty"` // those of both that are not Lifeboat's
+	Foreign  []corev1.Taint            `json:"foreign,omitempty"` // those of both kinds that are not Lifeboat's
 	Ours     []karmada.AddedTaint      `json:"ours,omitempty"`
 	Stopped  *karmada.StoppedBy        `json:"stopped,omitempty"`
 	Drain    *karmada.Drain            `json:"drain,omitempty"`
@@ -51,7 +51,7 @@ type Assessment struct {
 	Standing []string `json:"standing,omitempty"`
 	// Malformed says what of the cluster, or of its soft taints, cannot be understood.
 	Malformed string `json:"malformed,omitempty"`
-	// SoftUnreadable tells that no soft taint can be written for now.
+	// SoftUnreadable reports that no soft taint can be written for now.
 	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }
 
@@ -64,7 +64,7 @@ type clusterAssessor struct {
 // AssessCluster re-reads the cluster and its rules and judges them, together with
 // the states that the controller saw in between: a mismatch that lasted for less
 // than the time between two reads restarts a window all the same. So does one that
-// nobody saw, where a condition's own transition time tells of it.
+// no controller saw, where a condition's own transition time shows it.
 func (a clusterAssessor) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
 	c, err := a.Reader.Cluster(ctx, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && c.UID != r.UID) {
@@ -94,7 +94,7 @@ func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 		// No window moves by what cannot be read: what turns meanwhile is for the next that can.
 		out.Turns = r.Turns
 	}
-	if ready := ready(c); ready != nil {
+	if ready := c.ReadyCondition(); ready != nil {
 		out.Ready, out.Why = string(ready.Status), ready.Reason
 	}
 	if rules.OptedOut(c.Annotations) {
@@ -109,7 +109,7 @@ func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 	for _, fact := range sightings(c, r) {
 		sight := rules.Observe(list, c, fact)
 		if n := len(out.Sights); n > 0 && slices.Equal(out.Sights[n-1], sight) {
-			continue // it moves no window, and many facts under many rules would be too much to tell
+			continue // it moves no window, and many facts under many rules would be too much for one result
 		}
 		out.Sights = append(out.Sights, sight)
 	}
@@ -138,18 +138,4 @@ func sightings(c karmada.Cluster, r AssessRequest) []rules.ClusterFact {
 		facts = append(facts, fresh.Turned(unseen))
 	}
 	return append(facts, fresh)
-}
-
-func ready(c karmada.Cluster) *karmada.Condition {
-	for i := range c.Conditions {
-		if c.Conditions[i].Type == karmada.ConditionReady {
-			return &c.Conditions[i]
-		}
-	}
-	return nil
-}
-
-func isReady(c karmada.Cluster) bool {
-	r := ready(c)
-	return r != nil && r.Status == corev1.ConditionTrue
 }

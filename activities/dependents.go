@@ -35,9 +35,9 @@ type DependentsRequest struct {
 	// Held are those that the migration entered itself on.
 	Held []karmada.BindingKey `json:"held,omitempty"`
 	// Search looks through all bindings for tasks that name the migration: one that
-	// was adopted does not know whom it holds.
+	// was adopted does not know which it holds.
 	Search bool `json:"search,omitempty"`
-	// Lost forces the search: the answer that would have told whom it holds is lost.
+	// Lost forces the search: the answer that would have named those that it holds is lost.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func (d dependents) HoldDependents(ctx context.Context, r DependentsRequest) (De
 		out.refuse(cause, why)
 		return out, nil
 	}
-	parent, gone, err := d.parent(ctx, r.MoveRef)
+	parent, gone, err := d.binding(ctx, r.Key, r.UID)
 	if gone || err != nil {
 		return out, classify("read parent", r.Key.String(), err) // of one that is gone the eviction will say so
 	}
@@ -100,27 +100,18 @@ func (d dependents) holdDependent(ctx context.Context, key karmada.BindingKey, r
 	plan, err := d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
 		return proof.PlanHold(b, r.Cluster, r.Owner)
 	})
+	why, definite := failureOf(err)
 	switch {
-	case definite(err):
-		out.refuse(reasonOf(err), err.Error())
 	case err != nil:
-		// Whether it stands is not known: it is taken out again with the others.
-		out.Held = appendKey(out.Held, key)
-		out.refuse(reason.Unreachable, err.Error())
+		if !definite { // the write may stand: the holder is taken out again with the others
+			out.Held = appendKey(out.Held, key)
+		}
+		out.refuse(why.reason, err.Error())
 	case plan.Reason != reason.None:
 		out.refuse(plan.Reason, plan.Message)
 	default:
 		out.Held = appendKey(out.Held, key)
 	}
-}
-
-// parent reads a migration's own binding; gone tells that it is not there under its uid.
-func (k reader) parent(ctx context.Context, r MoveRef) (b karmada.Binding, gone bool, err error) {
-	b, err = k.Reader.Binding(ctx, r.Key)
-	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
-		return b, true, nil
-	}
-	return b, false, err
 }
 
 func appendKey(keys []karmada.BindingKey, key karmada.BindingKey) []karmada.BindingKey {
@@ -136,12 +127,9 @@ func (d dependents) rewriteHolders(
 ) (proof.HoldPlan, error) {
 	var p proof.HoldPlan
 	err := d.retryConflict(ctx, string(key.Kind()), func() error {
-		b, err := d.Reader.Binding(ctx, key)
-		if errors.Is(err, karmada.ErrGone) || (err == nil && b.Deleting) {
+		b, gone, err := d.binding(ctx, key, "")
+		if err != nil || gone || b.Deleting {
 			p = proof.HoldPlan{Done: true}
-			return nil
-		}
-		if err != nil {
 			return err
 		}
 		if p = plan(&b); p.Done || p.Reason != reason.None {
@@ -160,7 +148,7 @@ func (d dependents) rewriteHolders(
 	return p, err
 }
 
-// found are the bindings of a parent's dependents, or why they cannot be told.
+// found are the bindings of a parent's dependents, or why they are not known.
 type found struct {
 	keys   []karmada.BindingKey
 	reason reason.Reason
@@ -178,29 +166,27 @@ func (d dependents) dependentsOf(ctx context.Context, parent *karmada.Binding) (
 	case !listed.Selected:
 		return found{keys: listed.Keys}, nil
 	}
-	named, err := d.searchCached(ctx, func(b *karmada.Binding) bool { return b.RequiredIn(parent.Key) })
-	for _, key := range named {
-		listed.Keys = appendKey(listed.Keys, key)
-	}
+	err := d.each(ctx, false, func(b *karmada.Binding) {
+		if b.RequiredIn(parent.Key) {
+			listed.Keys = appendKey(listed.Keys, b.Key)
+		}
+	})
 	return found{keys: listed.Keys}, err
 }
 
 // dependentsHeld looks whether the Work of every dependent stays when its parent
-// leaves: the write of an eviction asks this of fresh state.
+// leaves: the write of an eviction checks this on fresh state.
 func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding, r EvictRequest) (reason.Reason, string, error) {
 	all, err := d.dependentsOf(ctx, parent)
 	if err != nil || all.reason != reason.None {
 		return all.reason, all.why, err
 	}
 	for _, key := range all.keys {
-		b, err := d.Reader.Binding(ctx, key)
-		if errors.Is(err, karmada.ErrGone) {
-			continue
-		}
+		b, gone, err := d.binding(ctx, key, "")
 		if err != nil {
 			return reason.None, "", err
 		}
-		if !b.Deleting && !proof.HeldFor(&b, r.Cluster, r.Owner) {
+		if !gone && !b.Deleting && !proof.HeldFor(&b, r.Cluster, r.Owner) {
 			return reason.DependentsNotHeld, fmt.Sprintf("its dependent %s would leave %s before the old copy does", key, r.Cluster), nil
 		}
 	}
@@ -208,14 +194,14 @@ func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding,
 }
 
 // DropDependents takes a parent's migration out of every dependent that it holds, for
-// whatever reason that migration ends. Where a task of the parent stays for a human,
+// whatever reason that migration ends. Where a task of the parent stays for an operator,
 // so do those of its dependents: the old pods still run.
 func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
 	var out DependentsResult
 	if r.Mode != rules.ModeEnforce {
 		return out, nil // it never held anything
 	}
-	parent, gone, err := d.parent(ctx, r.MoveRef)
+	parent, gone, err := d.binding(ctx, r.Key, r.UID)
 	if err != nil {
 		return out, classify("read parent", r.Key.String(), err)
 	}
@@ -242,8 +228,8 @@ func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (De
 	return out, nil
 }
 
-// mayHaveDependents tells bindings that have dependents, or had some until propagateDeps
-// was switched off: the others spare themselves a search.
+// mayHaveDependents reports whether a binding has dependents, or had some until propagateDeps
+// was switched off: the others need no search.
 func mayHaveDependents(b *karmada.Binding) bool {
 	return b.PropagateDeps || karmada.DependenciesOf(b).Known
 }
@@ -253,7 +239,7 @@ func heldBy(b *karmada.Binding, r MoveRef) bool {
 	return b.Key != r.Key && task != nil && task.Ours() && slices.Contains(task.Others(), r.Owner)
 }
 
-// leave takes the migration out of one dependent, or leaves its task to a human.
+// leave takes the migration out of one dependent, or leaves its task to an operator.
 func (d dependents) leave(ctx context.Context, key karmada.BindingKey, r MoveRef, parent *karmada.Binding, gone bool) (proof.HoldPlan, error) {
 	if task, _ := parent.TaskFor(r.Cluster); !gone && task != nil && task.LeftForGood() {
 		return proof.HoldPlan{Done: true}, d.markDependent(ctx, key, r, task.Reason)
@@ -267,11 +253,8 @@ func (d dependents) leave(ctx context.Context, key karmada.BindingKey, r MoveRef
 // the dependent itself holds it too, the holder stays in it; it is marked once that is over.
 func (d dependents) markDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, reason string) error {
 	return d.retryConflict(ctx, string(key.Kind()), func() error {
-		b, err := d.Reader.Binding(ctx, key)
-		if errors.Is(err, karmada.ErrGone) {
-			return nil
-		}
-		if err != nil {
+		b, gone, err := d.binding(ctx, key, "")
+		if gone || err != nil {
 			return err
 		}
 		if task, _ := b.TaskFor(r.Cluster); task == nil || !task.ForDependent() || !heldBy(&b, r) {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// Empty tells whether there is nothing to write.
+// Empty reports whether there is nothing to write.
 func (w TaintWrite) Empty() bool {
 	return len(w.Add) == 0 && len(w.Remove) == 0 && w.StoppedBy == nil && !w.ClearStopped && w.Drain == nil && !w.ClearDrain &&
 		w.Order == nil && len(w.EndOrders) == 0
@@ -27,14 +28,10 @@ func (a tainter) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string
 	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
 		return cause, why
 	}
-	wrong := r.Drain.Validate()
+	if cause, why := takesNoOrder(c, r.Drain.Validate()); cause != reason.None {
+		return cause, why
+	}
 	switch {
-	case wrong != "":
-		return reason.Invalid, wrong
-	case c.Malformed != "":
-		return reason.Malformed, c.Malformed
-	case rules.OptedOut(c.Annotations):
-		return reason.OptedOut, "the cluster is opted out by its annotation " + karmada.AnnotationEnabled
 	case c.Drain == nil || c.Drain.Deletion:
 		w.Drain = r.Drain
 	case !c.Drain.Same(*r.Drain):
@@ -43,24 +40,41 @@ func (a tainter) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string
 	return "", ""
 }
 
-// recordDrain tells whoever looks at the cluster who drains it, or has it drained no more.
-func (a tainter) recordDrain(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
-	e := Event{Cluster: c.Name, UID: c.UID}
+// recordOrders records Events about the start and the end of a drain and of ordered taints.
+func (a tainter) recordOrders(ctx context.Context, c karmada.Cluster, w TaintWrite, r TaintRequest) {
+	record := func(reason, format string, args ...any) {
+		message := fmt.Sprintf(format, args...) + fmt.Sprintf(" (workflow %s)", workflowID(ctx))
+		a.events.Record(ctx, Event{Cluster: c.Name, UID: c.UID, Reason: reason, Message: message})
+	}
 	switch {
 	case w.Drain != nil:
-		e.Reason = "DrainCluster"
-		e.Message = fmt.Sprintf("drained by %s: %s (workflow %s)", w.Drain.Who, w.Drain.Why, workflowID(ctx))
+		record("DrainCluster", "drained by %s: %s", w.Drain.Who, w.Drain.Why)
 	case w.ClearDrain:
-		e.Reason = "UndrainCluster"
-		e.Message = fmt.Sprintf("no longer drained: %s (workflow %s)", r.EndedBy, workflowID(ctx))
-	default:
-		return
+		record("UndrainCluster", "no longer drained: %s", r.EndedBy)
 	}
-	a.events.Record(ctx, e)
+	if w.Order != nil {
+		record("TaintOrdered", "taint %s ordered by %s: %s", w.Order, w.Order.Who, w.Order.Why)
+	}
+	for _, o := range w.EndOrders {
+		record("TaintOrderEnded", "taint %s no longer ordered: %s", o, r.EndedBy)
+	}
+}
+
+// takesNoOrder says why a cluster takes no order, or what is wrong with the order; no reason where it may.
+func takesNoOrder(c karmada.Cluster, wrong string) (reason.Reason, string) {
+	switch {
+	case wrong != "":
+		return reason.Invalid, wrong
+	case c.Malformed != "":
+		return reason.Malformed, c.Malformed
+	case rules.OptedOut(c.Annotations):
+		return reason.OptedOut, "the cluster is opted out by its annotation " + karmada.AnnotationEnabled
+	}
+	return reason.None, ""
 }
 
 // DrainDeleting reads clusters such that one with a deletion timestamp counts as
-// drained, where the configuration asks for that.
+// drained, where the configuration says so.
 type DrainDeleting struct{ Reader }
 
 // Cluster implements ClusterReader.
@@ -82,7 +96,7 @@ func (d DrainDeleting) Clusters(ctx context.Context) ([]karmada.Cluster, error) 
 // NameLiftBans lives in histories: never rename it.
 const NameLiftBans = "LiftBans"
 
-// BansRequest asks for one page of bindings to be freed of a drain's bans.
+// BansRequest requests that one page of bindings is freed of a drain's bans.
 type BansRequest struct {
 	Cluster string     `json:"cluster"`
 	Mode    rules.Mode `json:"mode"`
@@ -93,7 +107,7 @@ type BansRequest struct {
 type BansResult struct {
 	// Refused: the cluster is drained again.
 	Refused bool `json:"refused,omitempty"`
-	// Malformed counts bindings whose ban stays until somebody has mended them.
+	// Malformed counts bindings whose ban stays until an operator has repaired them.
 	Malformed int   `json:"malformed,omitempty"`
 	Next      *Page `json:"next,omitempty"`
 }
@@ -139,12 +153,9 @@ func (a banLifter) LiftBans(ctx context.Context, r BansRequest) (BansResult, err
 	return out, nil
 }
 
-func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, gone bool) error {
-	b, err := a.Reader.Binding(ctx, key)
-	if errors.Is(err, karmada.ErrGone) {
-		return nil
-	}
-	if err != nil {
+func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, clusterGone bool) error {
+	b, gone, err := a.binding(ctx, key, "")
+	if gone || err != nil {
 		return err
 	}
 	task, _ := b.TaskFor(cluster)
@@ -152,7 +163,7 @@ func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster 
 	case task == nil || !task.Bans():
 	case b.Malformed != "":
 		return fmt.Errorf("it became malformed: %s", b.Malformed) // asked again, it is counted
-	case len(b.Clusters) == 0 && !gone:
+	case len(b.Clusters) == 0 && !clusterGone:
 		var replicas int32
 		if task.Replicas != nil {
 			replicas = *task.Replicas
@@ -162,4 +173,48 @@ func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster 
 		_, err = a.Writer.Release(ctx, ReleaseWrite{Binding: &b, Cluster: cluster})
 	}
 	return err
+}
+
+// planOrdered decides whether the order of a taint, or the end of one, may be written.
+// As a drain it begins something new: it needs enforce in the failover and in this worker.
+func (a tainter) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, string) {
+	for _, o := range w.Cluster.Ordered {
+		if r.EndAllOrders || karmada.OrderedOn(r.EndOrders, o.Name()) != nil {
+			w.EndOrders = append(w.EndOrders, o)
+		}
+	}
+	if r.Order == nil {
+		return "", ""
+	}
+	if cause, why := a.beginsNothing(r.Mode, w.Cluster); cause != reason.None {
+		return cause, why
+	}
+	if cause, why := takesNoOrder(w.Cluster, r.Order.Validate()); cause != reason.None {
+		return cause, why
+	}
+	return orderOnto(w, *r.Order)
+}
+
+// orderOnto adds the order where the cluster can take it. A taint that stands already
+// stays its owner's: ending Lifeboat's order would take it away.
+func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
+	c := w.Cluster
+	stands := karmada.OrderedOn(c.Ordered, o.Name())
+	switch {
+	case !c.Writable(o.Effect):
+		return reason.Malformed, c.SoftMalformed
+	case stands != nil && stands.Value != o.Value:
+		return reason.TaintOrdered, fmt.Sprintf("%s ordered %s: %s; take that away first: lifeboat taint %s --end", stands.Who, stands, stands.Why, c.Name)
+	case stands != nil:
+		return "", ""
+	}
+	at := slices.IndexFunc(c.Added, func(t karmada.AddedTaint) bool { return t.Key == o.Key && t.Effect == o.Effect })
+	switch {
+	case at >= 0:
+		return reason.OursStands, fmt.Sprintf("%s is Lifeboat's already, by rule %s", o.Name(), c.Added[at].Rule)
+	case karmada.HasTaint(c.Taints, o.Key, o.Effect):
+		return reason.ForeignTaint, o.Name() + " stands already, put by another actor"
+	}
+	w.Order = &o
+	return "", ""
 }

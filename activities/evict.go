@@ -32,7 +32,7 @@ type EvictRequest struct {
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Fence is what proves the old copy of a Directly move dead; the write looks whether it stands.
 	Fence *proof.Fence `json:"fence,omitempty"`
-	// Approval is a human's yes in Attempt, nil without; Standing are approval rules that
+	// Approval is an operator's yes in Attempt, nil without; Standing are approval rules that
 	// asked before in that attempt. The write judges the rules once more.
 	Approval *queue.Approval      `json:"approval,omitempty"`
 	Attempt  int                  `json:"attempt,omitempty"`
@@ -75,7 +75,7 @@ type EvictResult struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Seen is its version after the write, empty where that is not known.
 	Seen string `json:"seen,omitempty"`
-	// Reported tells that the pacer knows of the eviction.
+	// Reported reports that the pacer knows of the eviction.
 	Reported bool `json:"reported,omitempty"`
 	// Swapped is the former cluster that took over in the same write, SwapOwner the
 	// workflow that held its copy and has to see that through.
@@ -84,7 +84,7 @@ type EvictResult struct {
 	// reschedule and swap are the pre-check's word for the write that follows it.
 	reschedule bool
 	swap       *proof.Swap
-	// state are the labels that the task carries; going says in a word what became of the state.
+	// state are the labels that the task carries; going says what became of the state.
 	state map[string]string
 	going string
 }
@@ -184,7 +184,7 @@ func since(now, moment time.Time) time.Duration {
 }
 
 // evictOnce reads, decides and writes once. It returns an error only for what a
-// re-read may mend (a conflict), or when nothing was written at all.
+// re-read may resolve (a conflict), or when nothing was written at all.
 func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, inside func() bool) (EvictResult, error) {
 	fleet, err := a.fleetWith(ctx, r.Cluster)
 	if err != nil {
@@ -195,12 +195,9 @@ func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, insi
 	if no != nil {
 		return *no, nil
 	}
-	b, err := a.Reader.Binding(ctx, r.Key)
-	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
-		return EvictResult{End: EvictGone, Reason: reason.BindingGone}, nil
-	}
-	if err != nil {
-		return EvictResult{}, err
+	b, gone, err := a.binding(ctx, r.Key, r.UID)
+	if gone || err != nil {
+		return EvictResult{End: EvictGone, Reason: reason.BindingGone}, err
 	}
 	if err := a.survey.readAround(ctx, r.Cluster, r.question(), &b, &on); err != nil {
 		return EvictResult{}, err
@@ -236,7 +233,7 @@ type sight struct {
 	extent   *placement.Extent
 }
 
-// mayMove asks of fresh state whether it is still due, the pre-check's question, and
+// mayMove checks on fresh state whether it is still due, the pre-check's question, and
 // whether every dependent is held.
 func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
 	if stop, err := a.stillMoves(ctx, r, at.cluster, out); stop || err != nil {
@@ -269,7 +266,7 @@ func (a evictor) stillMoves(ctx context.Context, r EvictRequest, c karmada.Clust
 	if err != nil {
 		return false, err
 	}
-	// The failover heard the external probe when it confirmed, and dispatches nothing once it
+	// The failover used the result of the external probe when it confirmed, and dispatches nothing once it
 	// disagrees; here the conditions are read again.
 	matching := matchingNow(c, list, rules.ExternalProbeDown)
 	var standing []corev1.Taint
@@ -287,15 +284,13 @@ func (a evictor) stillMoves(ctx context.Context, r EvictRequest, c karmada.Clust
 	return false, nil
 }
 
-// supported tells whether a taint still means a failure: a foreign one does as
+// supported reports whether a taint still means a failure: a foreign one does as
 // long as it stands, Lifeboat's only while its rule matches.
 func supported(t corev1.Taint, c karmada.Cluster, matching map[rules.WindowKey]bool) bool {
 	for _, ours := range c.Added {
-		if ours.Key != t.Key || ours.Effect != t.Effect {
-			continue
+		if ours.Key == t.Key && ours.Effect == t.Effect {
+			return matching[rules.KeyOf(ours)]
 		}
-		o := rules.RuleObservation{Rule: ours.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}
-		return matching[o.Key()]
 	}
 	return true
 }
@@ -349,10 +344,10 @@ func (a evictor) writeEviction(ctx context.Context, r EvictRequest, b *karmada.B
 		return out, nil
 	case errors.Is(err, karmada.ErrConflict):
 		return EvictResult{}, err
-	case definite(err):
-		out.End, out.Reason, out.Message = EvictRefused, reasonOf(err), err.Error()
-	default:
-		out.End, out.Reason, out.Message = EvictUnknown, reason.Unverified, err.Error()
+	}
+	out.End, out.Reason, out.Message = EvictUnknown, reason.Unverified, err.Error()
+	if why, definite := failureOf(err); definite {
+		out.End, out.Reason = EvictRefused, why.reason
 	}
 	a.recordEviction(ctx, b, r, out, err)
 	return out, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// FleetRequest asks for the pace that the fleet's health allows.
+// FleetRequest requests the pace that the fleet's health allows.
 type FleetRequest struct {
 	// Rate replaces the configured rate when not nil.
 	Rate *float64 `json:"rate,omitempty"`
@@ -63,21 +63,21 @@ func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetRe
 	}, nil
 }
 
-// RecallRequest asks what the pacer's run before this one left.
+// RecallRequest requests what the pacer's run before this one left.
 type RecallRequest struct {
 	RunID string `json:"runID"`
 }
 
 // Recall is what a pacer without carried state starts from.
 type Recall struct {
-	// Lost: it starts halted until a human resumes.
+	// Lost: it starts halted until an operator resumes.
 	Lost bool          `json:"lost,omitempty"`
 	Why  reason.Reason `json:"why"`
 	// Memo is the previous run's mirror of its orders, when there is one.
 	Memo []byte `json:"memo,omitempty"`
 }
 
-// RecallPacer tells a first start (no previous run, nothing of Lifeboat's in Karmada)
+// RecallPacer distinguishes a first start (no previous run, nothing of Lifeboat's in Karmada)
 // from a restart whose state is known, and from one whose state is lost.
 func (a fleetAssessor) RecallPacer(ctx context.Context, r RecallRequest) (Recall, error) {
 	memory, err := a.pacer.Remember(ctx, r.RunID)

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ForeseeRequest asks what would become of everything on a cluster if it failed.
+// ForeseeRequest requests what would become of everything on a cluster if it failed.
 type ForeseeRequest struct {
 	Cluster string
 	// At is when it fails, or for one that has failed the moment of the plan.
@@ -30,15 +30,15 @@ type ForeseeRequest struct {
 	Virtual  []corev1.Taint
 	Frozen   []rules.Interval
 	Policies map[karmada.BindingKey]rules.Policy
-	// Snoozed, Paused and Priority are what humans ordered about bindings of that failover.
+	// Snoozed, Paused and Priority are what operators ordered about bindings of that failover.
 	Snoozed  queue.Scoped[time.Time]
 	Paused   queue.Scoped[struct{}]
 	Priority queue.Scoped[int32]
 	// Pace is the fleet's as the pacer says; nil has it judged as if the cluster had failed.
 	Pace *pace.Pace
-	// Rate is a human's order to the pacer, nil without.
+	// Rate is an operator's order to the pacer, nil without.
 	Rate *float64
-	// Moves is the pacer's memory of who was moved lately, nil when not known.
+	// Moves is the pacer's memory of which bindings were moved lately, nil when not known.
 	Moves *pace.MoveLog
 	// Skip are bindings that a failover has begun to move, or has an outcome for.
 	Skip map[karmada.BindingKey]bool
@@ -91,7 +91,7 @@ type Foreseen struct {
 	Prospect Prospect           `json:"verdict"`
 	Reason   reason.Reason      `json:"reason"`
 	Message  string             `json:"message,omitempty"`
-	// Due is when a taint makes it move; Begins when the pace has its turn come, zero
+	// Due is when a taint makes it move; Begins when the pace gives it its turn, zero
 	// while nothing is issued.
 	Due    time.Time `json:"due,omitzero"`
 	Begins time.Time `json:"begins,omitzero"`
@@ -99,10 +99,10 @@ type Foreseen struct {
 	// Candidates are the clusters that it could go to.
 	Candidates []string          `json:"candidates,omitempty"`
 	Purge      karmada.PurgeMode `json:"purgeMode,omitempty"`
-	// Need is what it asks for elsewhere.
+	// Need is what it needs elsewhere.
 	Need corev1.ResourceList `json:"need,omitempty"`
 
-	// Paused by a human: it has no turn before it is resumed.
+	// Paused by an operator: it has no turn before it is resumed.
 	Paused bool `json:"paused,omitempty"`
 
 	policy rules.Policy
@@ -114,7 +114,7 @@ type Planner struct {
 }
 
 // NewPlanner judges over a snapshot as a worker with the same settings would, and can
-// write nothing. Without moves nobody is asked which copy a migration holds.
+// write nothing. Without moves no migration is asked which copy a migration holds.
 func NewPlanner(of *Snapshot, owners Owners, moves Moves, settings Settings) *Planner {
 	return &Planner{Activities{Reader: of, Owners: owners, Moves: moves, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}}
 }
@@ -137,8 +137,8 @@ func (s standstill) ServerNow(context.Context) (time.Time, time.Duration) { retu
 func (standstill) Start() func() time.Duration                     { return func() time.Duration { return 0 } }
 func (standstill) Wait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// Foresee goes through a failover in its own order and by its own judgements: whom the
-// taints would move and when, whose turn it is at the pace, and whether there is
+// Foresee goes through a failover in its own order and by its own judgements: which bindings the
+// taints would move and when, in which order at the pace, and whether there is
 // somewhere to go beside what went before.
 func (pl *Planner) Foresee(ctx context.Context, r ForeseeRequest) (Foresight, error) {
 	r.At = r.At.UTC()
@@ -246,13 +246,8 @@ func (f *Foresight) refused(c Assessment, left map[rules.WindowKey]rules.RuleObs
 }
 
 func compareZeroLast(x, y time.Time) int {
-	switch {
-	case x.IsZero() && y.IsZero():
-		return 0
-	case x.IsZero():
-		return 1
-	case y.IsZero():
-		return -1
+	if x.IsZero() || y.IsZero() {
+		return y.Compare(x) // the zero time is the earliest
 	}
 	return x.Compare(y)
 }
@@ -298,8 +293,8 @@ func (pl *Planner) foreseeAffected(ctx context.Context, r ForeseeRequest, next a
 		return len(soft)+len(next.Soft) > 0
 	})
 	var found []Foreseen
-	for page := (Page{}); ; {
-		p, err := pl.worker.affectedLister().ListTargeting(ctx, ListRequest{Cluster: next.cluster, Page: page, Drain: next.Drain, Soft: soft})
+	for page := &(Page{}); page != nil; {
+		p, err := pl.worker.affectedLister().ListTargeting(ctx, ListRequest{Cluster: next.cluster, Page: *page, Drain: next.Drain, Soft: soft})
 		if err != nil {
 			return nil, err
 		}
@@ -321,10 +316,7 @@ func (pl *Planner) foreseeAffected(ctx context.Context, r ForeseeRequest, next a
 			f.ordered(r)
 			found = append(found, f)
 		}
-		if p.Next == nil {
-			break
-		}
-		page = *p.Next
+		page = p.Next
 	}
 	return pl.foreseeOptedOut(ctx, next.cluster, found)
 }
@@ -341,7 +333,7 @@ func (f *Foreseen) judged(d rules.Due, malformed string) {
 	}
 }
 
-// ordered takes what humans said of it.
+// ordered takes what operators said of it.
 func (f *Foreseen) ordered(r ForeseeRequest) {
 	if p, said := r.Priority.Narrowest(f.Key); said {
 		f.Priority = p

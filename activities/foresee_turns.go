@@ -58,7 +58,7 @@ func (f *Foreseen) begins(p pace.Pace, when time.Time) {
 	}
 }
 
-// foreseeCheck asks the pre-check's own question, and promises room to what would go.
+// foreseeCheck runs the pre-check, and promises room to what would go.
 func (pl *Planner) foreseeCheck(ctx context.Context, r ForeseeRequest, terms Terms, f *Foreseen, on *reading) error {
 	item := Checked{Key: f.Key, UID: f.UID, Purge: f.policy.PurgeMode, PurgeBySpec: f.policy.PurgeBySpec, State: f.policy.State}
 	check, err := pl.worker.preChecker().checkOne(ctx, PreCheckRequest{Cluster: r.Cluster, Purge: terms.Purge}, item, on)
@@ -93,7 +93,7 @@ func (pl *Planner) foreseeCheck(ctx context.Context, r ForeseeRequest, terms Ter
 	return nil
 }
 
-// foreseeAgain asks what the pacer would: a binding is not driven round the fleet.
+// foreseeAgain applies the pacer's limit of migrations per hour.
 func (pl *Planner) foreseeAgain(r ForeseeRequest, f *Foreseen) {
 	most := pl.worker.Settings.Pace.MovesPerHour
 	if r.Moves == nil || most <= 0 {

@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -19,9 +18,9 @@ type HolderRequest struct {
 }
 
 // DropHolder takes a dead holder out of a dependent's task: such a task is never
-// restored. It asks once more whether the holder runs, and looks at the holder's own
+// restored. It checks once more whether the holder runs, and looks at the holder's own
 // binding: while a Lifeboat task stands on that, its old copy may run and needs what is
-// held. One that is left to a human takes its dependents with it; any other is adopted,
+// held. One that is left to an operator takes its dependents with it; any other is adopted,
 // and its next run lets go of them.
 func (d dependents) DropHolder(ctx context.Context, r HolderRequest) (DependentsResult, error) {
 	var out DependentsResult
@@ -67,9 +66,6 @@ func (d dependents) bindingOf(ctx context.Context, r HolderRequest) (karmada.Bin
 		}
 		key = named[0]
 	}
-	b, err := d.Reader.Binding(ctx, key)
-	if errors.Is(err, karmada.ErrGone) {
-		return karmada.Binding{}, nil
-	}
+	b, _, err := d.binding(ctx, key, "")
 	return b, err
 }

@@ -17,12 +17,12 @@ type judge struct {
 	reader
 	guard
 	owners Owners
-	moves  Moves // nil: nobody can be asked
+	moves  Moves // nil: none can be queried
 	log    *slog.Logger
 }
 
 // judgeMove says whether this binding may leave the cluster now. The pre-check and the
-// write ask the same question of fresh state. A human is asked last, and only about what
+// write ask the same question of fresh state. An operator is asked last, and only about what
 // could move at once.
 func (j judge) judgeMove(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
 	check, err := j.judgeAlone(ctx, b, cluster, fleet, ask)
@@ -30,44 +30,37 @@ func (j judge) judgeMove(ctx context.Context, b *karmada.Binding, cluster string
 		return check, err
 	}
 	if cause, why := j.besideEvictor(); cause != reason.None {
-		check.End, check.Reason, check.Message = CheckBlocked, cause, why
-		return check, nil
+		return check.ends(CheckBlocked, cause, why), nil
 	}
 	return j.approved(ctx, b, cluster, ask, check)
 }
 
-// judgeAlone is judgeMove without the human's word.
+// judgeAlone is judgeMove without the approval rules.
 func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
 		check.Held = task.OnItsWay()
 	}
 	if task := b.ForeignTask(cluster); task != nil {
-		check.End, check.Reason = CheckBlocked, reason.ForeignTask
-		check.Message = fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)
-		return check, nil
+		return check.ends(CheckBlocked, reason.ForeignTask, fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)), nil
 	}
 	if b.Malformed != "" {
-		check.End, check.Reason, check.Message = CheckBlocked, reason.Malformed, b.Malformed
-		return check, nil
+		return check.ends(CheckBlocked, reason.Malformed, b.Malformed), nil
 	}
 	if _, at := b.Target(cluster); at < 0 || b.Deleting {
-		check.End, check.Reason = CheckNotTargeting, reason.NotTargeting
-		return check, nil
+		return check.ends(CheckNotTargeting, reason.NotTargeting, ""), nil
 	}
 	stays, policy, err := j.surroundings(ctx, b, cluster, fleet)
 	if err != nil {
 		return check, err
 	}
 	if stays.Reason != reason.None {
-		check.End, check.Reason, check.Message = CheckOptedOut, stays.Reason, stays.Message
-		return check, nil
+		return check.ends(CheckOptedOut, stays.Reason, stays.Message), nil
 	}
 	check.Purge = b.EffectivePurge(rules.ResolvePurgeMode(ask.frozen, policy, ask.byDefault))
 	v, err := j.mayLeave(ctx, b, cluster, check.Purge)
 	if err != nil || !v.OK {
-		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
-		return check, err
+		return check.ends(CheckBlocked, v.Reason, v.Message), err
 	}
 	check.Dependents = b.PropagateDeps && karmada.DependenciesOf(b).Any()
 	return j.judgeWhere(ctx, placement.PreCheckInput{
@@ -89,7 +82,7 @@ func (j judge) mayLeave(ctx context.Context, b *karmada.Binding, cluster string,
 	return j.definitionFree(ctx, b, cluster)
 }
 
-// judgeWhere looks for somewhere to go: back to a former cluster first, then anew.
+// judgeWhere looks for somewhere to go: back to a former cluster first, then elsewhere.
 func (j judge) judgeWhere(ctx context.Context, in placement.PreCheckInput, ask ask, check Check) (Check, error) {
 	if done, err := j.judgeSwap(ctx, in, &check); done || err != nil {
 		return check, err
@@ -112,8 +105,7 @@ func (j judge) withState(in placement.PreCheckInput, ask ask, check Check) Check
 	}
 	labels, v := proof.PlanState(state)
 	if !v.OK {
-		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
-		return check
+		return check.ends(CheckBlocked, v.Reason, v.Message)
 	}
 	check.state, check.stateless = labels, v.Message
 	return check
@@ -121,12 +113,11 @@ func (j judge) withState(in placement.PreCheckInput, ask ask, check Check) Check
 
 func judgeTarget(in placement.PreCheckInput, check Check) Check {
 	verdict := placement.PreCheck(in)
-	check.End, check.Reason, check.Message, check.Candidates = CheckPass, verdict.Reason, verdict.Message, verdict.Candidates
-	check.Reschedule = verdict.Reschedule
-	if !verdict.OK {
-		check.End = CheckBlocked
+	check.Candidates, check.Reschedule = verdict.Candidates, verdict.Reschedule
+	if verdict.OK {
+		return check.ends(CheckPass, verdict.Reason, verdict.Message)
 	}
-	return check
+	return check.ends(CheckBlocked, verdict.Reason, verdict.Message)
 }
 
 // fenced holds a pass back that may not be used before the old copy is dead.
@@ -136,8 +127,7 @@ func fenced(check Check, cluster string, fleet []karmada.Cluster, fence *proof.F
 		return check
 	}
 	v := proof.AwaitingFence(cluster, fence)
-	check.End, check.Reason, check.Message = CheckFence, v.Reason, v.Message
-	return check
+	return check.ends(CheckFence, v.Reason, v.Message)
 }
 
 // surroundings say what keeps a binding where it is (an opt-out, the rule of its kind), with a
@@ -189,18 +179,47 @@ func evacuating(fleet []karmada.Cluster, but string) map[string]bool {
 // suspects are the clusters whose reports prove nothing: evacuating, not Ready,
 // or being deleted. A cluster that is not in the fleet at all is found by absence.
 func suspects(fleet []karmada.Cluster, b *karmada.Binding, but string) map[string]bool {
-	out := evacuating(fleet, but)
-	known := map[string]bool{}
-	for _, c := range fleet {
-		known[c.Name] = true
-		if !isReady(c) || c.Deleting {
-			out[c.Name] = true
-		}
-	}
+	out := map[string]bool{}
 	for _, t := range b.Clusters {
-		if !known[t.Name] {
-			out[t.Name] = true
-		}
+		out[t.Name] = true
+	}
+	for _, c := range fleet {
+		out[c.Name] = !c.Ready() || c.Deleting || c.Name != but && c.Evacuating()
 	}
 	return out
+}
+
+// kindAsks says why the rule of the binding's kind requires an approval; empty where it does not.
+func (j judge) kindAsks(b *karmada.Binding, cluster string) string {
+	rule, why := j.settings.Kinds.Judge(b, cluster)
+	if rule != rules.KindAsk {
+		return ""
+	}
+	return why
+}
+
+// definitionFree refuses the end of a CRD's copy on the clusters while a binding of its
+// API group stands or is held on one of them. No order and no setting overrides it: the
+// API server of the member would delete every object of that kind.
+func (k reader) definitionFree(ctx context.Context, crd *karmada.Binding, clusters ...string) (reason.Verdict, error) {
+	if !crd.DefinesKind() {
+		return reason.Verdict{OK: true}, nil
+	}
+	for _, cluster := range clusters {
+		users, err := k.search(ctx, func(b *karmada.Binding) bool { return rules.NeedsDefinition(b, crd, cluster) })
+		if err != nil {
+			return reason.Verdict{}, err
+		}
+		if v := rules.DefinitionInUse(cluster, users); !v.OK {
+			return v, nil
+		}
+	}
+	return reason.Verdict{OK: true}, nil
+}
+
+// planLeave takes a holder out of a dependent's task. The copy of a kind that stays does
+// not end with its last holder.
+func (d dependents) planLeave(b *karmada.Binding, cluster, holder string, back bool) proof.HoldPlan {
+	rule, _ := d.settings.Kinds.Judge(b, cluster)
+	return proof.PlanLeave(b, cluster, holder, back).KeptBy(rule, b, cluster)
 }

@@ -23,14 +23,14 @@ const (
 	longestLease = 20 * time.Second
 )
 
-// leases reads the leader Leases that tell whether somebody kept watching.
+// leases reads the leader Leases that show whether a leader kept watching.
 type leases struct {
 	clock      Monotonic
 	manager    ManagerReader // of karmada-controller-manager; nil: not configured
 	controller ManagerReader // of the controller itself; nil: not configured
 }
 
-// managerFresh tells whether what Karmada reports is kept up to date. It waits for a renewal
+// managerFresh reports whether what Karmada reports is kept up to date. It waits for a renewal
 // of the Lease, for as long as a leader may be silent. Call it before the binding is read.
 func (l leases) managerFresh(ctx context.Context, detection time.Duration) (reason.Verdict, error) {
 	if l.manager == nil {
@@ -47,7 +47,7 @@ func (l leases) managerFresh(ctx context.Context, detection time.Duration) (reas
 	return v, err
 }
 
-// leads tells whether the holder of a Lease has renewed it since it was read before, and has held it
+// leads reports whether the holder of a Lease has renewed it since it was read before, and has held it
 // without a gap for so long.
 func (l leases) leads(ctx context.Context, lease ManagerReader, before proof.ManagerLease, long time.Duration) (reason.Verdict, error) {
 	for waited := time.Duration(0); ; waited += leasePoll {
@@ -66,7 +66,7 @@ func (l leases) leads(ctx context.Context, lease ManagerReader, before proof.Man
 	}
 }
 
-// controllerLease reads the controller's own Lease; not ok where it cannot be read or nobody holds it.
+// controllerLease reads the controller's own Lease; not ok where it cannot be read or no process holds it.
 func (l leases) controllerLease(ctx context.Context) (lease proof.ManagerLease, ok bool) {
 	if l.controller == nil {
 		return lease, false
@@ -75,7 +75,7 @@ func (l leases) controllerLease(ctx context.Context) (lease proof.ManagerLease, 
 	return lease, err == nil && lease.Holder != ""
 }
 
-// controllerWatched tells whether the controller, whose Lease was read before, has watched for so
+// controllerWatched reports whether the controller, whose Lease was read before, has watched for so
 // long without a gap, and still does: otherwise its silence says nothing about health.
 func (l leases) controllerWatched(ctx context.Context, before proof.ManagerLease, long time.Duration) reason.Verdict {
 	if before.Holder != "" {
@@ -91,14 +91,14 @@ func managerUnseen(message string) reason.Verdict {
 	return reason.Verdict{Reason: reason.KarmadaUnseen, Message: message}
 }
 
-// needsManager tells whether a release goes by what Karmada reports: an order needs no proof,
+// needsManager reports whether a release goes by what Karmada reports: an order needs no proof,
 // and a Directly move without state is proven by its old Work alone.
 func (r ReleaseRequest) needsManager() bool {
 	return r.Mode == rules.ModeEnforce && !r.Ordered && (r.Purge != karmada.PurgeDirectly || len(r.State) > 0)
 }
 
-// managerRefuses says why Karmada's word does not do for a release. Where nobody can tell
-// whether it is kept up to date, health has to outlast detection.
+// managerRefuses says why Karmada's word does not do for a release. Where it is not known
+// whether that is kept up to date, health has to outlast detection.
 func (a releaser) managerRefuses(r ReleaseRequest) reason.Verdict {
 	must := max(a.detection(r), a.mustHold(r, Observation{}))
 	if r.manager.Reason == reason.KarmadaUnseen && r.HealthyFor >= must {

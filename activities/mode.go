@@ -45,7 +45,7 @@ func (s Settings) modeOf(c karmada.Cluster) rules.Mode {
 	return s.ModeExceptions.Of(c, s.Terms.Mode)
 }
 
-// enforcing tells whether this worker may begin something new on a cluster, as just
+// enforcing reports whether this worker may begin something new on a cluster, as just
 // read, for a failover of that mode.
 func (g guard) enforcing(mode rules.Mode, c karmada.Cluster) bool {
 	return mode == rules.ModeEnforce && g.settings.modeOf(c) == rules.ModeEnforce
@@ -72,7 +72,7 @@ func (g guard) besideEvictor() (reason.Reason, string) {
 	return reason.SecondEvictor, evidence + "; lifeboat preflight names the flags to set"
 }
 
-// mayEnforce tells whether a failover of that mode may do anything with this worker,
+// mayEnforce reports whether a failover of that mode may do anything with this worker,
 // for any cluster.
 func (g guard) mayEnforce(mode rules.Mode) bool {
 	return mode == rules.ModeEnforce && g.settings.ModeExceptions.MayEnforce(g.settings.Terms.Mode)

@@ -23,7 +23,7 @@ type MoveRef struct {
 	Mode       rules.Mode         `json:"mode"`
 	Owner      string             `json:"owner"`
 	Baseline   proof.Baseline     `json:"baseline"`
-	// Purge is how the old copy is to go; empty where the task has to tell.
+	// Purge is how the old copy is to go; empty: the task's own counts.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Written is when Lifeboat's eviction was known to stand; Generation what it left.
 	Written    time.Time `json:"written,omitzero"`
@@ -34,17 +34,17 @@ type MoveRef struct {
 	OldWork *karmada.Work `json:"oldWork,omitempty"`
 	// State is what Lifeboat's task carries for the new copy, as last seen.
 	State map[string]string `json:"state,omitempty"`
-	// WantWork asks Observe to look the old Work up, for a migration that does not know it.
+	// WantWork has Observe look the old Work up, for a migration that does not know it.
 	WantWork bool `json:"wantWork,omitempty"`
 	// Seen is the newest version of the binding that this migration has read: one that is
 	// older proves nothing.
 	Seen string `json:"seen,omitempty"`
-	// Named tells that a human named this binding: a task that was kept, or left to a
-	// human, is not off limits then.
+	// Named reports that an operator named this binding: a task that was kept, or left to
+	// an operator, is not off limits then.
 	Named bool `json:"named,omitempty"`
 }
 
-// Observation is one judged look at a binding that we hold.
+// Observation is one judged look at a binding that Lifeboat holds.
 type Observation struct {
 	Gone bool   `json:"gone,omitempty"` // the binding, or another uid
 	Seen string `json:"seen,omitempty"`
@@ -63,7 +63,7 @@ type Observation struct {
 	Preserved bool `json:"preserved,omitempty"`
 	// State is what Lifeboat's task carries for the new copy: labels by name.
 	State map[string]string `json:"state,omitempty"`
-	// StateWaived: a human has it go on without its state, for as long as the source is away.
+	// StateWaived: an operator has it go on without its state, for as long as the source is away.
 	StateWaived bool           `json:"stateWaived,omitempty"`
 	Placed      reason.Verdict `json:"placed"`
 	Health      reason.Verdict `json:"health"`
@@ -122,14 +122,10 @@ func (a observer) Observe(ctx context.Context, r MoveRef) (Observation, error) {
 }
 
 // read fetches a binding and the fleet, in which the source and the targets were read just now
-// for a write; gone tells that the binding is not there under its uid.
+// for a write; gone reports that the binding is not there under its uid.
 func (a observer) read(ctx context.Context, r MoveRef, write bool) (b karmada.Binding, fleet []karmada.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
-	b, err = a.Reader.Binding(ctx, r.Key)
-	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && b.UID != r.UID) {
-		return b, nil, true, nil
-	}
-	if err != nil {
-		return b, nil, false, err
+	if b, gone, err = a.binding(ctx, r.Key, r.UID); gone || err != nil {
+		return b, nil, gone, err
 	}
 	if !write {
 		fleet, err = a.recent().Clusters(ctx)
@@ -152,15 +148,14 @@ func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r MoveRef
 	}
 	o.Preserved, o.Purge = b.PreservesCopies, b.EffectivePurge(o.Purge)
 	if target, at := b.Target(r.Cluster); at >= 0 {
-		o.Targeted = true
-		o.Replicas = target.Replicas
+		o.Targeted, o.Replicas = true, target.Replicas
 	}
 	for _, t := range b.Clusters {
 		o.Targets = append(o.Targets, t.Name)
 	}
 	o.On = b.Clusters
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
-	o.SourceGone, o.SourceReady = !known, known && isReady(source)
+	o.SourceGone, o.SourceReady = !known, known && source.Ready()
 	o.Outage = source.Outage()
 	o.FenceStands = known && r.Fence.Stands(source)
 	o.StateWaived = known && r.Fence.WaivesState(source)
@@ -238,7 +233,7 @@ type WorkState struct {
 
 // ObserveWork looks whether an old Work is gone, wanted again, or owed.
 func (a oldCopies) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, error) {
-	b, orphaned, err := a.parent(ctx, MoveRef{Key: r.Key, UID: r.UID})
+	b, orphaned, err := a.binding(ctx, r.Key, r.UID)
 	if err != nil {
 		return WorkState{}, classify("observe work's binding", r.Key.String(), err)
 	}
@@ -259,7 +254,7 @@ func (a oldCopies) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 	case err != nil:
 		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
 	default:
-		out.Away = !isReady(c)
+		out.Away = !c.Ready()
 	}
 	if !out.Orphaned {
 		_, at := b.Target(r.Cluster)

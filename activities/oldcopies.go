@@ -22,7 +22,7 @@ const (
 	endPause  = EndShares * time.Second / 20
 )
 
-// EndRequest asks about the pending purges of a failover.
+// EndRequest has the pending purges of a failover.
 type EndRequest struct {
 	Cluster string `json:"cluster"`
 	// ClusterUID is of the cluster that the old copies are on; empty is not compared.
@@ -57,7 +57,7 @@ func (a oldCopies) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, e
 	if err != nil || gone {
 		return EndResult{}, err // its Works went with the Cluster object: that is no proof
 	}
-	try := isReady(c) && r.Mode == rules.ModeEnforce
+	try := c.Ready() && r.Mode == rules.ModeEnforce
 	var out EndResult
 	since := a.clock.Start()
 	for _, d := range r.PendingPurges {
@@ -112,7 +112,7 @@ func (a oldCopies) oldCopyGoing(ctx context.Context, cluster string, d record.Pe
 	if err != nil {
 		return nil, err
 	}
-	b, gone, err := a.parent(ctx, MoveRef{Key: d.Key})
+	b, gone, err := a.binding(ctx, d.Key, "")
 	if err != nil {
 		return nil, err
 	}

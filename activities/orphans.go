@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// OrphanRequest asks for one page of Lifeboat tasks for a cluster.
+// OrphanRequest requests one page of Lifeboat tasks for a cluster.
 type OrphanRequest struct {
 	Cluster string `json:"cluster"`
 	Page    Page   `json:"page"`
@@ -26,7 +25,7 @@ type OrphanPage struct {
 	Running []Orphan `json:"running,omitempty"`
 	// Holders are those of dependents' tasks that do not run.
 	Holders []Orphan `json:"holders,omitempty"`
-	// Banned tells that bans of a drain stand.
+	// Banned reports that bans of a drain stand.
 	Banned bool  `json:"banned,omitempty"`
 	Next   *Page `json:"next,omitempty"`
 	// Evicted are those for which a task of Karmada's own taint manager for the cluster stands.
@@ -39,7 +38,7 @@ type Orphan struct {
 	UID      types.UID          `json:"uid"`
 	Resource string             `json:"resource,omitempty"`
 	Owner    string             `json:"owner"`
-	// Policy is what would be frozen of it now, for whoever takes it over; nil where its
+	// Policy is what would be frozen of it now, for the failover that takes it over; nil where its
 	// owner runs and has one.
 	Policy *rules.Policy `json:"policy,omitempty"`
 }
@@ -51,8 +50,8 @@ type orphanFinder struct {
 	settings *Settings
 }
 
-// FindOrphans reads one page of bindings and asks, by Describe, which owners of
-// Lifeboat's tasks run. Tasks that were kept, or left to a human, are off limits.
+// FindOrphans reads one page of bindings and finds out, by Describe, which owners of
+// Lifeboat's tasks run. Tasks that were kept, or left to an operator, are off limits.
 func (a orphanFinder) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanPage, error) {
 	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
 	if err != nil {
@@ -69,7 +68,7 @@ func (a orphanFinder) FindOrphans(ctx context.Context, r OrphanRequest) (OrphanP
 }
 
 func (a orphanFinder) orphansAmong(ctx context.Context, r OrphanRequest, page []karmada.Binding, out *OrphanPage) error {
-	said := policyWords{}
+	from := newOnce(a.Reader)
 	for i := range page {
 		b := &page[i]
 		out.Evicted = appendEvicted(out.Evicted, b, r.Cluster)
@@ -100,7 +99,7 @@ func (a orphanFinder) orphansAmong(ctx context.Context, r OrphanRequest, page []
 		if !stands {
 			continue
 		}
-		if o.Policy, err = a.policyNow(ctx, r, page[i:i+1], said); err != nil {
+		if o.Policy, err = a.policyNow(ctx, r, page[i:i+1], from); err != nil {
 			return err
 		}
 		out.Orphans = append(out.Orphans, o)
@@ -109,9 +108,9 @@ func (a orphanFinder) orphansAmong(ctx context.Context, r OrphanRequest, page []
 }
 
 // policyNow is what would be frozen of one binding now.
-func (a orphanFinder) policyNow(ctx context.Context, r OrphanRequest, one []karmada.Binding, said policyWords) (*rules.Policy, error) {
+func (a orphanFinder) policyNow(ctx context.Context, r OrphanRequest, one []karmada.Binding, from OptOutReader) (*rules.Policy, error) {
 	b := &one[0]
-	policy, err := said.read(ctx, a.Reader, b, rules.PolicyOf(b, a.settings.DefaultTolerations))
+	policy, err := readSoft(ctx, from, b, rules.PolicyOf(b, a.settings.DefaultTolerations))
 	if err != nil {
 		return nil, classify("read policy of binding", b.Key.String(), err)
 	}
@@ -125,19 +124,16 @@ func (a orphanFinder) policyNow(ctx context.Context, r OrphanRequest, one []karm
 // taskStands reads a binding again, whose task names a workflow that does not run: it may have ended
 // that task after the list or the cache saw it.
 func (a orphanFinder) taskStands(ctx context.Context, b *karmada.Binding, cluster string, names func(*karmada.Task) bool) (bool, error) {
-	now, err := a.Reader.Binding(ctx, b.Key)
-	if errors.Is(err, karmada.ErrGone) {
-		return false, nil
-	}
-	if err != nil {
+	now, gone, err := a.binding(ctx, b.Key, b.UID)
+	if err != nil || gone {
 		return false, classify("read binding", b.Key.String(), err)
 	}
 	task, _ := now.TaskFor(cluster)
-	return now.UID == b.UID && task != nil && task.Ours() && names(task), nil
+	return task != nil && task.Ours() && names(task), nil
 }
 
 // deadHolders finds those that hold a dependent and do not run. What is left to a
-// human is off limits.
+// operator is off limits.
 func (a orphanFinder) deadHolders(ctx context.Context, b *karmada.Binding, task karmada.Task, out *OrphanPage) error {
 	if task.Reason != karmada.TaskReason && !task.ForDependent() {
 		return nil
@@ -159,4 +155,32 @@ func (a orphanFinder) deadHolders(ctx context.Context, b *karmada.Binding, task 
 		}
 	}
 	return nil
+}
+
+// appendEvicted notes a binding that Karmada's own taint manager evicts from a cluster.
+func appendEvicted(in []proof.BindingFact, b *karmada.Binding, cluster string) []proof.BindingFact {
+	if b.EvictedByKarmada(cluster) == nil {
+		return in
+	}
+	return append(in, proof.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion, SecondEvictor: true})
+}
+
+// markLastCopies marks which of the bindings that Karmada evicts need a Lifeboat hold task.
+func (a orphanFinder) markLastCopies(ctx context.Context, evicted []proof.BindingFact, page []karmada.Binding, cluster string) error {
+	if len(evicted) == 0 {
+		return nil
+	}
+	fleet, err := a.recent().Clusters(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range evicted {
+		at := slices.IndexFunc(page, func(b karmada.Binding) bool { return b.Key == evicted[i].Key })
+		evicted[i].LastCopy = a.settings.losesLastCopy(&page[at], fleet, cluster)
+	}
+	return nil
+}
+
+func (s Settings) losesLastCopy(b *karmada.Binding, fleet []karmada.Cluster, cluster string) bool {
+	return proof.LosesLastCopy(b, cluster, suspects(fleet, b, cluster)) && !s.optedOutItself(b)
 }

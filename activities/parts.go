@@ -14,7 +14,7 @@ type reader struct {
 	cache  BindingCache // nil: bindings are listed
 }
 
-// writer writes to Karmada; a write that lost a race is decided anew.
+// writer writes to Karmada; a write that lost a race is decided again.
 type writer struct {
 	Writer
 	clock Monotonic

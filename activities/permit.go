@@ -38,5 +38,5 @@ func (m attempt) refuses(p pace.Permit) (reason.Reason, string) {
 	}
 }
 
-// inside tells whether a request may still be sent under a permit.
+// inside reports whether a request may still be sent under a permit.
 func (m attempt) inside(p pace.Permit) bool { return m.now().Before(p.Latest.Add(-permitMargin)) }

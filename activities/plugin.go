@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,17 +63,10 @@ func (a PluginAnswer) Verdict(plugin string) reason.Verdict {
 		return reason.Verdict{Reason: reason.PluginSilent, Message: fmt.Sprintf(
 			"plug-in %s answers in version %d, asked in version %d", plugin, a.Version, PluginVersion)}
 	case !a.Proven:
-		return reason.Verdict{Reason: reason.PluginRefuses, Message: orElse(a.Message, "not proven")}
+		return reason.Verdict{Reason: reason.PluginRefuses, Message: cmp.Or(a.Message, "not proven")}
 	default:
-		return reason.Verdict{OK: true, Reason: reason.Healthy, Message: orElse(a.Message, "proven")}
+		return reason.Verdict{OK: true, Reason: reason.Healthy, Message: cmp.Or(a.Message, "proven")}
 	}
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // judged is what the plug-ins say at the release: the built-in ones look again, of
@@ -88,29 +82,19 @@ func (r ReleaseRequest) judged(look Observation) reason.Verdict {
 }
 
 func samePlacement(x, y []karmada.TargetCluster) bool {
-	byName := func(a, b karmada.TargetCluster) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		default:
-			return 0
-		}
+	sorted := func(targets []karmada.TargetCluster) []karmada.TargetCluster {
+		return slices.SortedFunc(slices.Values(targets), func(a, b karmada.TargetCluster) int { return cmp.Compare(a.Name, b.Name) })
 	}
-	x, y = slices.Clone(x), slices.Clone(y)
-	slices.SortFunc(x, byName)
-	slices.SortFunc(y, byName)
-	return slices.Equal(x, y)
+	return slices.Equal(sorted(x), sorted(y))
 }
 
-// Prober asks a member cluster itself whether it is alive.
+// Prober probes a member cluster.
 type Prober interface {
 	// Probe returns nil only when the cluster has answered that it is well, just now.
 	Probe(ctx context.Context, cluster string) error
 }
 
-// heldLongEnough tells whether health has held for as long as it must. Ready lags
+// heldLongEnough reports whether health has held for as long as it must. Ready lags
 // death: where the source answers and its copy is good, the new one is worth a fresh
 // probe of each target, or the wait until a death would have shown.
 func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) reason.Verdict {
@@ -129,7 +113,7 @@ func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Obs
 	case !r.Probe:
 		return notLongEnough(r.HealthyFor, must)
 	case a.prober == nil:
-		// The migration counts on a probe: told of a clock, it would begin anew for ever.
+		// The migration counts on a probe: refused for the time, it would begin again for ever.
 		return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
 			"this worker's own config has no probe: health must hold for %s", must)}
 	}

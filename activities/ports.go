@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// All ports return the sentinels of package failover (ErrConflict, ErrGone, …).
+// All ports return the sentinels of package karmada (ErrConflict, ErrGone, …).
 
 // ClusterReader reads member clusters from the API server.
 type ClusterReader interface {
@@ -25,7 +25,7 @@ type RuleReader interface {
 	Rules(ctx context.Context) ([]rules.Rule, error)
 }
 
-// Page asks for one page of bindings. Kind and Continue come back from the last page.
+// Page requests one page of bindings. Kind and Continue come back from the last page.
 type Page struct {
 	Kind     karmada.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
 	Continue string              `json:"continue,omitempty"`
@@ -138,7 +138,7 @@ type RestoreWrite struct {
 	// back too; those with a task of their own are never among them.
 	Others []karmada.TargetCluster
 	// Away are targets that go, Shrunk those that get fewer replicas: what came since
-	// the eviction, where a human had the former clusters put back.
+	// the eviction, where an operator had the former clusters put back.
 	Away       []string
 	Shrunk     []karmada.TargetCluster
 	Replicas   int32
@@ -210,12 +210,12 @@ type EventRecorder interface {
 	Record(ctx context.Context, e Event)
 }
 
-// Owners tells which workflows are running, by Describe, never by visibility, which lags.
+// Owners reports which workflows are running, by Describe, never by visibility, which lags.
 type Owners interface {
 	Running(ctx context.Context, workflowID string) (bool, error)
 }
 
-// Moves tells what a BindingMigration that runs knows of the copy it holds.
+// Moves reports what a BindingMigration that runs knows of the copy it holds.
 type Moves interface {
 	// OldWork is the Work that its eviction held, nil where it does not know that by uid.
 	OldWork(ctx context.Context, workflowID string) (*karmada.Work, error)
@@ -231,7 +231,7 @@ type PacerMemory struct {
 
 // Pacer speaks to the fleet's pacer workflow.
 type Pacer interface {
-	// MayRemove asks whether a cluster that came back into a binding may be removed again; nil is yes.
+	// MayRemove reports whether a cluster that came back into a binding may be removed again; nil is yes.
 	MayRemove(ctx context.Context, cluster, binding string) error
 	// Used reports that the eviction that was sent under a permit stands.
 	Used(ctx context.Context, permit int64, binding string) error

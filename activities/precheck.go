@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PreCheckRequest asks of a batch of due bindings whether there is somewhere to go.
+// PreCheckRequest is about whether a batch of due bindings has somewhere to go.
 type PreCheckRequest struct {
 	Cluster string    `json:"cluster"`
 	Items   []Checked `json:"items"`
-	// Mode of the failover: only in enforce an Event tells why a binding stays.
+	// Mode of the failover: only in enforce an Event says why a binding stays.
 	Mode rules.Mode `json:"mode,omitempty"`
-	// Purge is the failover's purge mode where nobody named one.
+	// Purge is the failover's purge mode where none is named.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
 	// Attempt is the failover's: an approval holds for one. Standing are approval rules that
 	// asked before in it, and ask for the rest of it.
@@ -39,7 +38,7 @@ type Checked struct {
 	PurgeBySpec bool              `json:"purgeBySpec,omitempty"`
 	// Fence is what proves the old copy dead, as far as the failover knows.
 	Fence *proof.Fence `json:"fence,omitempty"`
-	// Approval is a human's yes, nil without.
+	// Approval is an operator's yes, nil without.
 	Approval *queue.Approval `json:"approval,omitempty"`
 	// State is what the attempt has frozen of its state rules.
 	State []karmada.StateRule `json:"state,omitempty"`
@@ -82,17 +81,17 @@ type Check struct {
 	Reason     reason.Reason      `json:"reason,omitempty"`
 	Message    string             `json:"message,omitempty"`
 	Candidates []string           `json:"candidates,omitempty"`
-	// Held tells that a Lifeboat hold task for this cluster stands already.
+	// Held reports that a Lifeboat hold task for this cluster stands already.
 	Held bool `json:"held,omitempty"`
-	// Reschedule tells that the eviction must also set rescheduleTriggeredAt.
+	// Reschedule reports that the eviction must also set rescheduleTriggeredAt.
 	Reschedule bool `json:"reschedule,omitempty"`
-	// Dependents tells that others go where it goes: they are held first.
+	// Dependents reports that others go where it goes: they are held first.
 	Dependents bool `json:"dependents,omitempty"`
 	// Swap names a former cluster that takes over again, nil for an ordinary eviction.
 	Swap *proof.Swap `json:"swap,omitempty"`
 	// Purge is how its old copy is to go; frozen for the attempt from the first check on.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
-	// Asked are the approval rules that ask a human; only with AwaitingApproval.
+	// Asked are the approval rules that ask an operator; only with AwaitingApproval.
 	Asked []queue.ApprovalRule `json:"asked,omitempty"`
 	// state are the labels that the write puts into the task; stateless says why it goes
 	// without what it was to preserve.
@@ -102,17 +101,23 @@ type Check struct {
 	workload *karmada.Resource
 }
 
-// Bounds of what is told of one check: a tenant's policy says part of it, a fleet has any
+// ends is the check with its end, and why.
+func (c Check) ends(end CheckEnd, why reason.Reason, message string) Check {
+	c.End, c.Reason, c.Message = end, why, message
+	return c
+}
+
+// Bounds of one check in a result: a tenant's policy says part of it, a fleet has any
 // number of clusters, and an answer of more than 2 MB about a batch of fifty is none.
 const (
 	maxTold  = 2048 // bytes of a message
 	maxNamed = 50   // candidates
 )
 
-// told cuts a message to what is carried of it.
+// told cuts a message to maxTold.
 func told(message string) string { return reason.Shortened(message, maxTold) }
 
-// bounded is the check as it is told.
+// bounded is the check as a result carries it.
 func (c Check) bounded() Check {
 	c.Message, c.Candidates = told(c.Message), c.Candidates[:min(len(c.Candidates), maxNamed)]
 	return c
@@ -166,7 +171,7 @@ type movesOf struct {
 // pacerAnswers bounds the question to the pacer.
 const pacerAnswers = 15 * time.Second
 
-// movedTooOften asks the pacer, which knows the moves of every cluster.
+// movedTooOften queries the pacer, which knows the moves of every cluster.
 func (p preChecker) movedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {
 	if !p.mayEnforce(r.Mode) {
 		return m
@@ -188,11 +193,11 @@ func (m movesOf) judge(cluster string, q question, key karmada.BindingKey, check
 	case check.End != CheckPass && check.End != CheckFence:
 	case q.approval.LiftsCap(q.attempt):
 	case m.err != nil:
-		check.End, check.Reason, check.Message = CheckBlocked, reason.FleetUnknown, "the pacer does not answer: "+m.err.Error()
+		return check.ends(CheckBlocked, reason.FleetUnknown, "the pacer does not answer: "+m.err.Error())
 	case tooOften:
-		check.End, check.Reason = CheckBlocked, reason.PingPong
-		check.Message = fmt.Sprintf("it moved as often as pace.movesPerHour allows; not again before %s, or lifeboat approve %s --cluster %s --reason ...",
-			until.Format("15:04:05 MST"), key, cluster)
+		return check.ends(CheckBlocked, reason.PingPong, fmt.Sprintf(
+			"it moved as often as pace.movesPerHour allows; not again before %s, or lifeboat approve %s --cluster %s --reason ...",
+			until.Format("15:04:05 MST"), key, cluster))
 	}
 	return check
 }
@@ -214,12 +219,9 @@ func (p preChecker) checkOne(ctx context.Context, r PreCheckRequest, item Checke
 			return check, err
 		}
 	}
-	b, err := p.Reader.Binding(ctx, item.Key)
-	if errors.Is(err, karmada.ErrGone) || (err == nil && item.UID != "" && b.UID != item.UID) {
-		return Check{End: CheckGone, Reason: reason.BindingGone}, nil
-	}
-	if err != nil {
-		return Check{}, err
+	b, gone, err := p.binding(ctx, item.Key, item.UID)
+	if gone || err != nil {
+		return Check{End: CheckGone, Reason: reason.BindingGone}, err
 	}
 	return p.checkBinding(ctx, r, item, on, &b)
 }
@@ -252,7 +254,7 @@ type reporter struct {
 	meter  Meter
 }
 
-// blocked counts a no, and in enforce tells whoever looks at the binding.
+// blocked counts a no, and in enforce records an Event on the binding.
 func (a reporter) blocked(ctx context.Context, r PreCheckRequest, item Checked, check Check) {
 	a.meter.Blocked(check.Reason)
 	if !a.mayEnforce(r.Mode) {
@@ -264,11 +266,11 @@ func (a reporter) blocked(ctx context.Context, r PreCheckRequest, item Checked, 
 	}
 	if check.Reason == reason.AwaitingApproval {
 		e.Reason = "EvictWorkloadFromClusterAwaitingApproval"
-		e.Message = fmt.Sprintf("stays on %s until somebody approves (lifeboat approve %s --cluster %s --reason ...): %s (workflow %s)",
+		e.Message = fmt.Sprintf("stays on %s until an operator approves (lifeboat approve %s --cluster %s --reason ...): %s (workflow %s)",
 			r.Cluster, item.Key, r.Cluster, check.Message, workflowID(ctx))
 	}
 	a.events.Record(ctx, e)
 }
 
-// byItself is what opts a binding out that needs nobody else for it.
+// byItself is what opts a binding out that needs no other setting.
 const byItself = "by its own annotation or by config"

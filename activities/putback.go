@@ -13,35 +13,27 @@ import (
 
 // mayNotReturn re-reads what a plan cannot know: whether the cluster fails again,
 // whether the scheduler has answered, and for a put-back whether the former copy can
-// take over. True means that out holds the refusal.
-func (a restorer) mayNotReturn(ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster, out *ActResult) (bool, error) {
-	look := out.Look
-	if look.Placed.OK && !r.EvenIfPlaced && !r.PutBack {
-		out.refuse(reason.Placed, "the scheduler has placed it elsewhere")
-		return true, nil
-	}
-	var why string
-	var err error
-	cause := reason.ConditionsMatch
+// take over. No reason means that it may return.
+func (a restorer) mayNotReturn(
+	ctx context.Context, r RestoreRequest, b *karmada.Binding, source karmada.Cluster, look Observation,
+) (cause reason.Reason, why string, err error) {
+	cause = reason.ConditionsMatch
 	switch {
+	case look.Placed.OK && !r.EvenIfPlaced && !r.PutBack:
+		return reason.Placed, "the scheduler has placed it elsewhere", nil
 	case r.PutBack:
 		cause = reason.PutBackRefused
 		why, err = a.cannotTakeBack(ctx, r, b, source)
 	case !r.EvenIfFailing:
 		why, err = a.failing(ctx, source)
 	}
-	if err != nil {
-		return true, err
+	switch {
+	case err != nil || why != "":
+		return cause, why, err
+	case !look.Answered.OK && !look.Placed.OK:
+		return reason.RestoreUnanswered, look.Answered.Message, nil
 	}
-	if why != "" {
-		out.refuse(cause, why)
-		return true, nil
-	}
-	if !look.Answered.OK && !look.Placed.OK {
-		out.refuse(reason.RestoreUnanswered, look.Answered.Message)
-		return true, nil
-	}
-	return false, nil
+	return reason.None, "", nil
 }
 
 // failing says why the cluster counts as failing now, empty when it does not: a
@@ -104,7 +96,7 @@ func (r RestoreRequest) joined(b *karmada.Binding) []string {
 // unfit says what about a former cluster stands against its taking over again,
 // empty when nothing does. oursGo: Lifeboat's own taints go with the same act.
 func unfit(c karmada.Cluster, oursGo bool) string {
-	if c.Deleting || !isReady(c) {
+	if c.Deleting || !c.Ready() {
 		return c.Name + " is not Ready"
 	}
 	hard, soft := karmada.Triggering(c.Taints)

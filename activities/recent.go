@@ -21,7 +21,7 @@ type FleetReader interface {
 // Karmada itself takes seconds to see that a cluster has failed.
 const (
 	recentFor = time.Second   // how old an answer of Recent may be
-	renewedAt = recentFor / 2 // from when on the first who asks reads anew, and for how long others wait for a read
+	renewedAt = recentFor / 2 // from when on the next caller reads again, and for how long the others wait for a read
 )
 
 // Recent shares the lists of clusters and rules among the activities that ask for them at about
@@ -92,7 +92,7 @@ func (m recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, er
 	return all[0], nil
 }
 
-// known is the last answer, unless it is too old, or is to be renewed and nobody is at it. Without it
+// known is the last answer, unless it is too old, or is to be renewed and no read is on its way. Without it
 // comes the read on its way, if that has just begun, or a new one that the caller has to make.
 func known[T any](r *Recent, last *answer[T]) (all []T, of *renewal[T], own bool) {
 	r.mu.Lock()
@@ -107,8 +107,8 @@ func known[T any](r *Recent, last *answer[T]) (all []T, of *renewal[T], own bool
 	return nil, last.renewal, true
 }
 
-// share reads anew where the last answer is too old. Those who ask at about the same time share the read;
-// nobody waits for one that takes long, and nobody shares its failure.
+// share reads again where the last answer is too old. Those who ask at about the same time share the read;
+// none waits for one that takes long, and none shares its failure.
 func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(context.Context) ([]T, error)) ([]T, error) {
 	all, of, own := known(r, last)
 	switch {

@@ -21,7 +21,7 @@ type ReleaseRequest struct {
 	// more would refuse for ever what the migration has waited for. Nil: the worker's.
 	MinHealthy *time.Duration `json:"minHealthy,omitempty"`
 	Detection  *time.Duration `json:"detection,omitempty"`
-	// Watched tells that HealthyFor includes time in which only the controller watched.
+	// Watched reports that HealthyFor includes time in which only the controller watched.
 	Watched bool `json:"watched,omitempty"`
 	// Plugins are the failover's evict plug-ins. Proofs are the answers of those that are
 	// not built in, asked about the placement ProvenOn.
@@ -34,7 +34,7 @@ type ReleaseRequest struct {
 	// owns the ban that keeps it from doing so again.
 	Returned bool   `json:"returned,omitempty"`
 	Parent   string `json:"parent,omitempty"`
-	// Ordered drops the task on a human's recorded order, proven or not. Unproven does so
+	// Ordered drops the task on an operator's recorded order, proven or not. Unproven does so
 	// after gracefulTimeout, where the failover's terms say so.
 	Ordered  bool `json:"ordered,omitempty"`
 	Unproven bool `json:"unproven,omitempty"`
@@ -66,78 +66,58 @@ func (a releaser) Release(ctx context.Context, r ReleaseRequest) (ActResult, err
 
 func (a releaser) release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	tried := activity.GetInfo(ctx).Attempt > 1
-	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, out *ActResult) error {
-		look := out.Look
+	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
 		switch {
 		case rules.IsOlder(look.Seen, r.Seen):
-			out.refuse(reason.StaleRead, "read version "+look.Seen+" after "+r.Seen+": it proves nothing")
-			return nil
+			return refused(reason.StaleRead, "read version "+look.Seen+" after "+r.Seen+": it proves nothing"), nil
 		case look.TaskNote != "":
-			out.refuse(reason.ForeignTask, "the task was left to a human: "+look.TaskNote)
-			return nil
+			return refused(reason.ForeignTask, "the task was left to an operator: "+look.TaskNote), nil
 		case !look.Held && look.Targeted:
+			out := refused(reason.Superseded, "the cluster is a target again")
 			out.Tried = tried
-			out.refuse(reason.Superseded, "the cluster is a target again")
-			return nil
+			return out, nil
 		case !look.Held:
-			task, _ := b.TaskFor(r.Cluster)
-			out.End, out.Banned = ActAlready, task != nil && task.Bans()
-			return nil
+			return ActResult{End: ActAlready, Banned: look.Banned}, nil
 		case look.SourceGone:
 			// The execution namespace is gone with the cluster: there is no old copy to lose.
 		default:
-			cause, why, err := a.unproven(ctx, r, b, fleet, look)
-			if err != nil {
-				return err
-			}
-			if cause != reason.None {
-				out.refuse(cause, why)
-				return nil
+			if cause, why, err := a.unproven(ctx, r, b, fleet, look); err != nil || cause != reason.None {
+				return refused(cause, why), err
 			}
 		}
 		tried = true
-		return a.letGo(ctx, b, fleet, r, out)
+		return a.letGo(ctx, b, fleet, r, look)
 	})
 }
 
 // letGo drops Lifeboat's task, or in a drain turns it into a ban where the scheduler would
 // put the binding back.
-func (a releaser) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, out *ActResult) error {
+func (a releaser) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, look Observation) (ActResult, error) {
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
 	if known {
 		if v, err := a.definitionFree(ctx, b, r.Cluster); err != nil || !v.OK {
-			out.refuse(v.Reason, v.Message)
-			return err
+			return refused(v.Reason, v.Message), err
 		}
 	}
 	if source.Drain.Selective() {
 		if err := a.readLabels(ctx, r.Cluster, b); err != nil {
-			return err
+			return ActResult{}, err
 		}
 	}
-	ban := proof.PlanBan(b, source, r.Returned, out.Look.SourceReady)
-	var after karmada.Binding
-	var err error
-	switch {
+	switch ban := proof.PlanBan(b, source, r.Returned, look.SourceReady); {
 	case ban.Reason != reason.None:
-		out.refuse(ban.Reason, ban.Message)
-		return nil
+		return refused(ban.Reason, ban.Message), nil
 	case ban.Wanted:
-		after, err = a.Writer.Mark(ctx, MarkWrite{
+		out, err := written(a.Writer.Mark(ctx, MarkWrite{
 			Binding: b, Cluster: r.Cluster, Reason: karmada.TaskReasonBanned, Owner: r.Parent, Purge: karmada.PurgeDirectly,
-		})
-	default:
-		after, err = a.Writer.Release(ctx, ReleaseWrite{Binding: b, Cluster: r.Cluster})
+		}))
+		out.Banned = true
+		return out, err
 	}
-	if err != nil {
-		return err
-	}
-	out.done(after)
-	out.Banned = ban.Wanted
-	return nil
+	return written(a.Writer.Release(ctx, ReleaseWrite{Binding: b, Cluster: r.Cluster}))
 }
 
-// unproven says why the task must not be dropped yet. A human's order, or the setting
+// unproven says why the task must not be dropped yet. An operator's order, or the setting
 // to release unproven, needs no proof of health, for it is on record; but neither ever
 // takes the last copy, or lets two run where one must be dead first.
 func (a releaser) unproven(

@@ -29,7 +29,7 @@ type Settings struct {
 	DefaultTolerations []corev1.Toleration
 	// ExcludeNamespaces opt whole namespaces out.
 	ExcludeNamespaces []string
-	// Approval says before which evictions a human is asked.
+	// Approval says before which evictions an operator is asked.
 	Approval queue.ApprovalRules
 	// Kinds say which kinds of workload stay, and which wait for an approval.
 	Kinds rules.KindRules
@@ -71,19 +71,19 @@ type Terms struct {
 	// ClusterPoll and HealthPoll are the slow safety polls behind the signals.
 	ClusterPoll time.Duration `json:"clusterPoll"`
 	HealthPoll  time.Duration `json:"healthPoll"`
-	// Watched: the controller's own Lease can be read, so that a release can tell whether the
+	// Watched: the controller's own Lease can be read, so that a release knows whether the
 	// controller watched all the time.
 	Watched bool `json:"watched,omitempty"`
 	// AskAgain is how often a grant request is repeated until it is answered.
 	AskAgain time.Duration `json:"askAgain"`
 	// Recheck is the first back-off of a blocked binding; it doubles up to 8 times this.
 	Recheck time.Duration `json:"recheck"`
-	// Relist is how often the affected set is listed anew.
+	// Relist is how often the affected set is listed again.
 	Relist time.Duration `json:"relist"`
 	// PendingPurgeWait is how long an otherwise finished failover waits for pending purge before it
 	// hands it over in its report.
 	PendingPurgeWait time.Duration `json:"pendingPurgeWait"`
-	// AskFor is how long a question to a human stands open; 0 is for ever.
+	// AskFor is how long a question to an operator stands open; 0 is for ever.
 	AskFor time.Duration `json:"askFor,omitempty"`
 	// FreezeWhenHalted stops toleration clocks while the pacer is halted.
 	FreezeWhenHalted bool `json:"freezeWhenHalted"`

@@ -35,8 +35,8 @@ func TakeSnapshot(ctx context.Context, from Reader, progress func(bindings int))
 	if s.rules, err = from.Rules(ctx); err != nil {
 		return nil, fmt.Errorf("read the rules: %w", err)
 	}
-	for page := (Page{}); ; {
-		p, err := from.Bindings(ctx, page)
+	for page := &(Page{}); page != nil; {
+		p, err := from.Bindings(ctx, *page)
 		if err != nil {
 			return nil, fmt.Errorf("read the bindings: %w", err)
 		}
@@ -47,11 +47,9 @@ func TakeSnapshot(ctx context.Context, from Reader, progress func(bindings int))
 		if progress != nil {
 			progress(len(s.bindings))
 		}
-		if p.Next == nil {
-			return s, nil
-		}
-		page = *p.Next
+		page = p.Next
 	}
+	return s, nil
 }
 
 // Failed is the same with one cluster that does not answer any more. One that is not
@@ -61,11 +59,11 @@ func (s *Snapshot) Failed(cluster string, at time.Time) *Snapshot {
 	next.clusters = slices.Clone(s.clusters)
 	for i := range next.clusters {
 		c := &next.clusters[i]
-		if c.Name != cluster || ready(*c) == nil || !isReady(*c) {
+		if c.Name != cluster || !c.Ready() {
 			continue
 		}
 		c.Conditions = slices.Clone(c.Conditions)
-		r := ready(*c)
+		r := c.ReadyCondition()
 		r.Status, r.Reason, r.LastTransition = corev1.ConditionFalse, "ClusterNotReachable", at
 	}
 	return &next
@@ -125,4 +123,43 @@ func (s *Snapshot) WorkloadLabels(ctx context.Context, bindings []*karmada.Bindi
 		return nil, nil
 	}
 	return found, err
+}
+
+// once is a Reader that reads what surrounds bindings, their namespaces and policies, once for all
+// bindings that share them. One goroutine uses it.
+type once struct {
+	Reader
+	optedOut    map[shared]string
+	annotations map[annotationOf]string
+}
+
+// shared names the namespace and the policy of a binding.
+type shared struct{ namespace, policy string }
+
+type annotationOf struct{ policy, name string }
+
+func newOnce(from Reader) *once {
+	return &once{Reader: from, optedOut: map[shared]string{}, annotations: map[annotationOf]string{}}
+}
+
+// OptedOut implements [OptOutReader].
+func (o *once) OptedOut(ctx context.Context, b *karmada.Binding) (string, error) {
+	return remember(o.optedOut, shared{b.Key.Namespace, b.PolicyID()}, func() (string, error) { return o.Reader.OptedOut(ctx, b) })
+}
+
+// PolicyAnnotation implements [OptOutReader].
+func (o *once) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
+	return remember(o.annotations, annotationOf{b.PolicyID(), name}, func() (string, error) { return o.Reader.PolicyAnnotation(ctx, b, name) })
+}
+
+// remember reads a value unless it was read before. An error is not remembered.
+func remember[K comparable](known map[K]string, key K, read func() (string, error)) (string, error) {
+	if value, found := known[key]; found {
+		return value, nil
+	}
+	value, err := read()
+	if err == nil {
+		known[key] = value
+	}
+	return value, err
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -103,4 +107,170 @@ func TestASnapshotThatCannotBeTakenIsAnError(t *testing.T) {
 	trouble := errors.New("no route")
 	_, err := activities.TakeSnapshot(t.Context(), counted{World: world.New(time.Now), asked: map[string]int{}, fail: trouble}, nil)
 	require.ErrorIs(t, err, trouble)
+}
+
+// lister counts the lists that it reads.
+type lister struct {
+	*world.World
+	lists     int
+	err       error
+	meanwhile func()
+}
+
+func (c *lister) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
+	c.lists++
+	if c.meanwhile != nil {
+		c.meanwhile()
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.World.Clusters(ctx)
+}
+
+func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
+	b := newBench(t)
+	from := &lister{World: b.world}
+	recent := activities.NewRecent(from, world.Clock{W: b.world})
+	ask := func() []karmada.Cluster {
+		fleet, err := recent.Clusters(t.Context())
+		require.NoError(t, err)
+		require.Len(t, fleet, 3)
+		return fleet
+	}
+	ask()[0].Name = "somebody changes what it was given"
+	b.now = b.now.Add(500 * time.Millisecond)
+	require.Equal(t, "m1", ask()[0].Name)
+	require.Equal(t, 1, from.lists)
+
+	b.now = b.now.Add(time.Millisecond)
+	from.meanwhile = func() { ask() } // others go on with what is known
+	ask()
+	require.Equal(t, 2, from.lists)
+
+	b.now, from.err = b.now.Add(1001*time.Millisecond), errors.New("timeout")
+	from.meanwhile = nil
+	_, err := recent.Clusters(t.Context())
+	require.Error(t, err, "an old answer is not given for a new one")
+	from.err = nil
+	ask()
+	require.Equal(t, 4, from.lists)
+}
+
+// slowLister answers the first read once it may, and the others at once.
+type slowLister struct {
+	*world.World
+	reads atomic.Int32
+	may   chan struct{}
+	err   error // of the first read
+}
+
+func (s *slowLister) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
+	if s.reads.Add(1) == 1 {
+		<-s.may
+		if s.err != nil {
+			return nil, s.err
+		}
+	}
+	return s.World.Clusters(ctx)
+}
+
+// Those who ask while a list is read wait for that list. Where it fails or takes long, each reads for itself.
+//
+// Rules: R4.6-28.
+func TestRecent_OneReadForAllWhoAskAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		after time.Duration
+		reads int32
+	}{
+		"soon":   {after: 100 * time.Millisecond, reads: 1},
+		"failed": {err: errors.New("timeout"), after: 100 * time.Millisecond, reads: 3},
+		"long":   {after: time.Minute, reads: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world.New(time.Now)
+				w.AddCluster("m1")
+				from := &slowLister{World: w, may: make(chan struct{}), err: c.err}
+				recent := activities.NewRecent(from, world.Clock{W: w})
+				time.AfterFunc(c.after, func() { close(from.may) })
+				var asked sync.WaitGroup
+				for n := range 3 {
+					asked.Go(func() {
+						fleet, err := recent.Clusters(t.Context())
+						if n == 0 && c.err != nil {
+							require.ErrorIs(t, err, c.err)
+							return
+						}
+						require.NoError(t, err)
+						require.Len(t, fleet, 1)
+					})
+					synctest.Wait()
+				}
+				asked.Wait()
+				require.Equal(t, c.reads, from.reads.Load())
+			})
+		})
+	}
+}
+
+// Rules: R4.6-28.
+func TestRelease_ReadsItsTargetsAnew(t *testing.T) {
+	b := newBench(t)
+	recent := activities.NewRecent(b.world, world.Clock{W: b.world})
+	b.acts.Recent = recent
+	b.fail()
+	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
+	b.pass(10 * time.Minute)
+	b.pass(10 * time.Minute)
+	_, err := recent.Clusters(t.Context())
+	require.NoError(t, err)
+	b.world.SetReady("m2", false)
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	require.Equal(t, activities.ActRefused, out.End)
+	require.Empty(t, b.world.Log("release"))
+}
+
+// Rules: R4.6-28.
+func TestEvict_ReadsItsSourceAnew(t *testing.T) {
+	b := newBench(t)
+	recent := activities.NewRecent(b.world, world.Clock{W: b.world})
+	b.acts.Recent = recent
+	b.fail()
+	_, err := recent.Clusters(t.Context())
+	require.NoError(t, err)
+	b.world.SetReady("m1", true)
+	out := must[activities.EvictResult](b, activities.NameEvict, b.evictRequest())
+	require.NotEqual(t, activities.EvictWritten, out.End)
+	require.Empty(t, b.world.Log("evict"))
+}
+
+// leases counts the reads of the manager's Lease.
+type leases struct {
+	reads int
+	err   error
+}
+
+func (l *leases) ManagerLease(context.Context) (proof.ManagerLease, error) {
+	l.reads++
+	return proof.ManagerLease{Holder: "manager-1"}, l.err
+}
+
+// Rules: R4.6-28.
+func TestRecent_SharesTheManagersLease(t *testing.T) {
+	b := newBench(t)
+	recent, from := activities.NewRecent(b.world, world.Clock{W: b.world}), &leases{}
+	require.Nil(t, recent.Manager(nil))
+	manager := recent.Manager(from)
+	for range 3 {
+		lease, err := manager.ManagerLease(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "manager-1", lease.Holder)
+	}
+	require.Equal(t, 1, from.reads)
+	b.now = b.now.Add(time.Second + 1)
+	from.err = karmada.ErrGone
+	_, err := manager.ManagerLease(t.Context())
+	require.ErrorIs(t, err, karmada.ErrGone)
 }

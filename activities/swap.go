@@ -9,7 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// judgeSwap looks whether a former cluster whose copy we hold can take over from the
+// judgeSwap looks whether a former cluster whose copy Lifeboat holds can take over from the
 // failing one, before any other place is looked for. Done means that check has the
 // answer. The former copy must stand, and the workflow that holds it must run: it is
 // the one to hold again should the scheduler take the cluster out.
@@ -22,7 +22,7 @@ func (j judge) judgeSwap(ctx context.Context, in placement.PreCheckInput, check 
 		return false, nil
 	}
 	if !v.OK {
-		check.End, check.Reason, check.Message = CheckBlocked, v.Reason, v.Message
+		*check = check.ends(CheckBlocked, v.Reason, v.Message)
 		return true, nil
 	}
 	runs, err := j.owners.Running(ctx, swap.Owner)
@@ -37,13 +37,13 @@ func (j judge) judgeSwap(ctx context.Context, in placement.PreCheckInput, check 
 	if err != nil || why != "" {
 		return false, err
 	}
-	check.End, check.Reason, check.Message, check.Candidates = CheckPass, v.Reason, v.Message, v.Candidates
-	check.Reschedule, check.Swap = swap.Reschedule, &swap
+	*check = check.ends(CheckPass, v.Reason, v.Message)
+	check.Candidates, check.Reschedule, check.Swap = v.Candidates, swap.Reschedule, &swap
 	return true, nil
 }
 
-// heldWork asks the migration that holds the former copy which Work that is: another one
-// under the same name has not run since. Who does not know, or does not answer, hands
+// heldWork queries the migration that holds the former copy for that Work: another one
+// under the same name has not run since. A migration that does not know it, or does not answer, hands
 // nothing over, and the binding moves on as any other.
 func (j judge) heldWork(ctx context.Context, owner string) (held *karmada.Work, known bool) {
 	if j.moves == nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// EvacuationTaint says what to do with the evacuation taint NoSchedule taint.
+// EvacuationTaint says what to do with the evacuation NoSchedule taint.
 type EvacuationTaint string
 
 // The orders for the evacuation taint.
@@ -33,7 +33,7 @@ type TaintRequest struct {
 	Add        []rules.RuleObservation `json:"add,omitempty"`
 	Remove     []karmada.AddedTaint    `json:"remove,omitempty"`
 	RemoveAll  bool                    `json:"removeAll,omitempty"`
-	// EvenIfFailing removes without asking the rules again: a human's order.
+	// EvenIfFailing removes without asking the rules again: an operator's order.
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
 	// Seen, Facts, ExternalProbe and Turns are as in AssessRequest: the answer is an assessment, too.
 	Seen            string              `json:"seen,omitempty"`
@@ -51,7 +51,7 @@ type TaintRequest struct {
 	Order        *karmada.OrderedTaint  `json:"order,omitempty"`
 	EndOrders    []karmada.OrderedTaint `json:"endOrders,omitempty"`
 	EndAllOrders bool                   `json:"endAllOrders,omitempty"`
-	// EndedBy is who ends a drain, or the order of a taint, and why: the Event tells it.
+	// EndedBy is who ends a drain, or the order of a taint, and why, for the Event.
 	EndedBy string `json:"endedBy,omitempty"`
 }
 
@@ -107,11 +107,9 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 		out.Refused, out.Message = refused, why
 		return out, nil
 	}
-	if selected, err := a.selectsAny(ctx, w.Drain, r.Cluster); err != nil {
-		return TaintResult{}, err
-	} else if !selected {
+	if selected, err := a.selectsAny(ctx, w.Drain, r.Cluster); err != nil || !selected {
 		out.Refused, out.Message = reason.NotTargeting, "no workload on "+r.Cluster+" has labels that match "+w.Drain.Selector
-		return out, nil
+		return out, err
 	}
 	after, err := a.Writer.Taint(ctx, w)
 	if err != nil {
@@ -121,8 +119,7 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 	back := putBack(c, w)
 	a.recordTaint(ctx, after, w, nil)
 	a.recordPutBack(ctx, after, back)
-	a.recordDrain(ctx, after, w, r)
-	a.recordOrdered(ctx, after, w, r)
+	a.recordOrders(ctx, after, w, r)
 	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back}, nil
 }
 
@@ -187,8 +184,8 @@ func (a tainter) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest
 	if key, bad := removalContradicted(w.Remove, matching); bad {
 		return w, reason.ConditionsMatch, fmt.Sprintf("%s matches again", key)
 	}
-	// A taint that moves nobody stays while its own rule asks for it: that is no failure.
-	w.Remove = slices.DeleteFunc(w.Remove, func(t karmada.AddedTaint) bool { return matching[windowOf(t)] })
+	// A taint that moves no binding stays while its own rule asks for it: that is no failure.
+	w.Remove = slices.DeleteFunc(w.Remove, func(t karmada.AddedTaint) bool { return matching[rules.KeyOf(t)] })
 	return w, "", ""
 }
 
@@ -236,9 +233,7 @@ func putEvacuationTaint(w *TaintWrite) (reason.Reason, string) {
 // that is tried again may come when it went.
 func triggers(w *TaintWrite) bool {
 	hard, soft := karmada.Triggering(w.Cluster.Taints)
-	return len(hard)+len(soft) > 0 || slices.ContainsFunc(w.Add, func(t karmada.RuleTaint) bool {
-		return t.Effect == corev1.TaintEffectNoExecute || t.Effect == karmada.EffectPreferNoExecute
-	})
+	return len(hard)+len(soft) > 0 || slices.ContainsFunc(w.Add, func(t karmada.RuleTaint) bool { return karmada.Triggers(t.Effect) })
 }
 
 // matchingNow are the windows whose rule matches the cluster as just read, by the
@@ -260,15 +255,11 @@ func matchingNow(c karmada.Cluster, list []rules.Rule, w rules.ExternalProbe) ma
 // removalContradicted names a taint that moves bindings and whose rule matches now.
 func removalContradicted(remove []karmada.AddedTaint, matching map[rules.WindowKey]bool) (rules.WindowKey, bool) {
 	for _, t := range remove {
-		if karmada.Triggers(t.Effect) && matching[windowOf(t)] {
-			return windowOf(t), true
+		if karmada.Triggers(t.Effect) && matching[rules.KeyOf(t)] {
+			return rules.KeyOf(t), true
 		}
 	}
 	return "", false
-}
-
-func windowOf(t karmada.AddedTaint) rules.WindowKey {
-	return rules.RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
 }
 
 // ourRemovals are those of the requested removals that are Lifeboat's by the
@@ -280,7 +271,7 @@ func ourRemovals(c karmada.Cluster, r TaintRequest) []karmada.AddedTaint {
 		switch {
 		case t.Key == evacuationTaint.Key && t.Effect == evacuationTaint.Effect:
 			evacuationTaints = append(evacuationTaints, t)
-		case !c.Writable(t.Effect): // somebody has to mend the annotation first
+		case !c.Writable(t.Effect): // an operator has to repair the annotation first
 		case r.RemoveAll || slices.ContainsFunc(r.Remove, same):
 			out = append(out, t)
 		}
@@ -291,13 +282,13 @@ func ourRemovals(c karmada.Cluster, r TaintRequest) []karmada.AddedTaint {
 	return out
 }
 
-// evacuationTaintGoes: a human's stop, or opt-out, takes it away even beside a taint of others.
+// evacuationTaintGoes: an operator's stop, or opt-out, takes it away even beside a taint of others.
 func evacuationTaintGoes(c karmada.Cluster, r TaintRequest, removed []karmada.AddedTaint) bool {
 	wanted := r.RemoveAll || r.EvacuationTaint == EvacuationTaintDrop
 	return wanted && (r.EvenIfFailing || rules.OptedOut(c.Annotations) || !triggeringRemains(c.Taints, removed))
 }
 
-// triggeringRemains tells whether a taint that moves bindings would still stand.
+// triggeringRemains reports whether a taint that moves bindings would still stand.
 func triggeringRemains(taints []corev1.Taint, removed []karmada.AddedTaint) bool {
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool {
 		return karmada.Triggers(t.Effect) && !slices.ContainsFunc(removed, func(x karmada.AddedTaint) bool {

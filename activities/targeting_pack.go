@@ -4,44 +4,33 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-
-	"github.com/lifeboat-failover/lifeboat/internal/proof"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // packAbove is the number of bindings above which a page is compressed: a list of
 // tens of thousands stands in the workflow's history, page by page.
 const packAbove = 50
 
+// page is a TargetingPage without its encoding.
+type page TargetingPage
+
 // packedPage is a TargetingPage in its encoded form.
 type packedPage struct {
-	Policies []rules.Policy `json:"policies,omitempty"`
-	Items    []Targeting    `json:"items,omitempty"`
-	Packed   []byte         `json:"packed,omitempty"` // Items, compressed
-	Next     *Page          `json:"next,omitempty"`
-
-	Evicted []proof.BindingFact `json:"evicted,omitempty"`
+	page
+	Packed []byte `json:"packed,omitempty"` // Items, compressed
 }
 
 // MarshalJSON compresses a long page.
 func (p TargetingPage) MarshalJSON() ([]byte, error) {
-	out := packedPage{Policies: p.Policies, Items: p.Items, Next: p.Next, Evicted: p.Evicted}
+	out := packedPage{page: page(p)}
 	if len(p.Items) > packAbove {
-		raw, err := json.Marshal(p.Items)
-		if err != nil {
-			return nil, fmt.Errorf("write a page of bindings: %w", err)
-		}
 		var packed bytes.Buffer
 		w, err := flate.NewWriter(&packed, flate.DefaultCompression)
+		if err == nil {
+			err = errors.Join(json.NewEncoder(w).Encode(p.Items), w.Close())
+		}
 		if err != nil {
-			return nil, fmt.Errorf("compress a page of bindings: %w", err)
-		}
-		if _, err := w.Write(raw); err != nil {
-			return nil, fmt.Errorf("compress a page of bindings: %w", err)
-		}
-		if err := w.Close(); err != nil {
 			return nil, fmt.Errorf("compress a page of bindings: %w", err)
 		}
 		out.Items, out.Packed = nil, packed.Bytes()
@@ -52,18 +41,13 @@ func (p TargetingPage) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (p *TargetingPage) UnmarshalJSON(data []byte) error {
 	var in packedPage
-	if err := json.Unmarshal(data, &in); err != nil {
+	err := json.Unmarshal(data, &in)
+	if err == nil && len(in.Packed) > 0 {
+		err = json.NewDecoder(flate.NewReader(bytes.NewReader(in.Packed))).Decode(&in.Items)
+	}
+	if err != nil {
 		return fmt.Errorf("read a page of bindings: %w", err)
 	}
-	if len(in.Packed) > 0 {
-		raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(in.Packed)))
-		if err != nil {
-			return fmt.Errorf("read a page of bindings: %w", err)
-		}
-		if err := json.Unmarshal(raw, &in.Items); err != nil {
-			return fmt.Errorf("read a page of bindings: %w", err)
-		}
-	}
-	*p = TargetingPage{Policies: in.Policies, Items: in.Items, Next: in.Next, Evicted: in.Evicted}
+	*p = TargetingPage(in.page)
 	return nil
 }

@@ -12,13 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// The keys of Karmada's cluster field selector.
-const (
-	FieldProvider = "provider"
-	FieldRegion   = "region"
-	FieldZone     = "zone"
-)
-
 // Selects reports whether the affinity selects a cluster, as today's Karmada scheduler
 // would: exclude wins, everything else is ANDed, no names means any name, and a nil
 // affinity selects every cluster. The error says what of the affinity cannot be
@@ -75,11 +68,11 @@ func matchesField(release Release, expr corev1.NodeSelectorRequirement, c Cluste
 		return false, fmt.Errorf("fieldSelector: operator %q of %s is neither In nor NotIn", expr.Operator, expr.Key)
 	}
 	switch expr.Key {
-	case FieldZone:
+	case SpreadByZone:
 		return matchesZones(release, expr, c.Zones), nil
-	case FieldProvider:
+	case SpreadByProvider:
 		return matchesText(expr, c.Provider), nil
-	case FieldRegion:
+	case SpreadByRegion:
 		return matchesText(expr, c.Region), nil
 	default:
 		return false, fmt.Errorf("fieldSelector: key %q is none of provider, region, zone", expr.Key)
@@ -162,4 +155,18 @@ func (a *ClusterAffinity) Narrow() bool {
 	labelled := a.LabelSelector != nil && len(a.LabelSelector.MatchLabels)+len(a.LabelSelector.MatchExpressions) > 0
 	fielded := a.FieldSelector != nil && len(a.FieldSelector.MatchExpressions) > 0
 	return len(a.ClusterNames) > 0 || labelled || fielded
+}
+
+// ClusterAffinity selects clusters. Field selectors and label selectors are kept
+// in Kubernetes' own terms; an empty affinity selects every cluster.
+type ClusterAffinity struct {
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	FieldSelector *FieldSelector        `json:"fieldSelector,omitempty"`
+	ClusterNames  []string              `json:"clusterNames,omitempty"`
+	Exclude       []string              `json:"exclude,omitempty"`
+}
+
+// FieldSelector selects clusters by provider, region and zone.
+type FieldSelector struct {
+	MatchExpressions []corev1.NodeSelectorRequirement `json:"matchExpressions,omitempty"`
 }

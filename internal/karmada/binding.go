@@ -83,7 +83,7 @@ type Binding struct {
 	Priority      int32 // spec.schedulePriority.priority
 	PropagateDeps bool
 	RequiredBy    []RequiredBy
-	// Request is what one replica asks for (spec.replicaRequirements.resourceRequest).
+	// Request is what one replica requests (spec.replicaRequirements.resourceRequest).
 	Request corev1.ResourceList
 	// HasRequirements reports that spec.replicaRequirements is there, also without requests.
 	HasRequirements bool
@@ -129,7 +129,7 @@ type Resource struct {
 	UID        types.UID
 }
 
-// Component is one of spec.components. Request is what one of its replicas asks for,
+// Component is one of spec.components. Request is what one of its replicas requests,
 // nil when nothing was said.
 type Component struct {
 	Name     string
@@ -189,12 +189,11 @@ type Work struct {
 
 // Target finds a cluster in spec.clusters; index is -1 when it is no target.
 func (b *Binding) Target(cluster string) (target *TargetCluster, index int) {
-	for i := range b.Clusters {
-		if b.Clusters[i].Name == cluster {
-			return &b.Clusters[i], i
-		}
+	at := slices.IndexFunc(b.Clusters, func(t TargetCluster) bool { return t.Name == cluster })
+	if at < 0 {
+		return nil, -1
 	}
-	return nil, -1
+	return &b.Clusters[at], at
 }
 
 // StateRule is one of spec.failover.cluster.statePreservation.rules: what of the old
@@ -217,12 +216,11 @@ const MaxTolerations = 16_384
 
 // Item finds the status of a cluster's copy, nil when none is reported.
 func (b *Binding) Item(cluster string) *AggregatedItem {
-	for i := range b.Status.Aggregated {
-		if b.Status.Aggregated[i].Cluster == cluster {
-			return &b.Status.Aggregated[i]
-		}
+	at := slices.IndexFunc(b.Status.Aggregated, func(i AggregatedItem) bool { return i.Cluster == cluster })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return &b.Status.Aggregated[at]
 }
 
 // Without is the binding with some of its targets gone.
@@ -242,12 +240,9 @@ func (b *Binding) RescheduleRequired() bool {
 // that serves the binding already always passes, any other only where Karmada lists the
 // API. Where Karmada lists none, it is not known to be served.
 func (b *Binding) ApiServed(c Cluster, serves bool) bool {
-	if serves {
-		return true
-	}
 	// The core group may be written with its empty name.
 	api := b.Resource.Api()
-	return slices.Contains(c.APIEnablements, api) || slices.Contains(c.APIEnablements, "/"+api)
+	return serves || slices.Contains(c.APIEnablements, api) || slices.Contains(c.APIEnablements, "/"+api)
 }
 
 // Api is "group/version/Kind".
@@ -308,15 +303,6 @@ func TargetNames(targets []TargetCluster) []string {
 	return sortedNames(targets, func(t TargetCluster) string { return t.Name })
 }
 
-func sortedNames[T any](items []T, name func(T) string) []string {
-	names := make([]string, 0, len(items))
-	for _, item := range items {
-		names = append(names, name(item))
-	}
-	slices.Sort(names)
-	return names
-}
-
 // ScheduledTrue reports whether the scheduler has accepted the targets of a binding.
 func ScheduledTrue(b *Binding) bool {
 	return b.Status.Scheduled != nil && b.Status.Scheduled.Status == corev1.ConditionTrue
@@ -350,4 +336,37 @@ func (b *Binding) JobFinished(cluster string) bool {
 		}
 	}
 	return status.CompletionTime != ""
+}
+
+// RequiredBy is one of spec.requiredBy: a parent of a dependent, and where that runs.
+type RequiredBy struct {
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name"`
+	Clusters  []string `json:"clusters,omitempty"`
+}
+
+// Task is one of spec.gracefulEvictionTasks.
+type Task struct {
+	FromCluster            string
+	PurgeMode              PurgeMode
+	Replicas               *int32
+	Reason                 string
+	Message                string
+	Producer               string
+	SuppressDeletion       *bool
+	CreationTimestamp      *time.Time
+	ClustersBeforeFailover []string
+	// State is preservedLabelState: labels for the new copy.
+	State map[string]string
+}
+
+// PurgeMode is how the old copy goes. Empty means that nothing was said.
+type PurgeMode string
+
+// ObservedGroup is the index of the affinity group that the scheduler stands at. A
+// name that it does not find means the first, to the scheduler too.
+func (b *Binding) ObservedGroup() int {
+	return max(0, slices.IndexFunc(b.Placement.ClusterAffinities, func(t ClusterAffinityTerm) bool {
+		return t.AffinityName == b.Status.ObservedAffinity
+	}))
 }

@@ -126,9 +126,17 @@ type NodeModel struct {
 
 // Ready reports whether the member is reachable and ready by Karmada's word.
 func (c Cluster) Ready() bool {
-	return slices.ContainsFunc(c.Conditions, func(cond Condition) bool {
-		return cond.Type == ConditionReady && cond.Status == corev1.ConditionTrue
-	})
+	ready := c.ReadyCondition()
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+// ReadyCondition is the condition Ready, nil when absent.
+func (c Cluster) ReadyCondition() *Condition {
+	at := slices.IndexFunc(c.Conditions, func(cond Condition) bool { return cond.Type == ConditionReady })
+	if at < 0 {
+		return nil
+	}
+	return &c.Conditions[at]
 }
 
 // CarriesOurs reports whether a taint or a Lifeboat annotation stands on a cluster.
@@ -141,10 +149,8 @@ func (c Cluster) CarriesOurs() bool {
 // compared for being the same. Empty while the cluster answers, and where it is not said
 // since when it does not.
 func (c Cluster) Outage() string {
-	for _, cond := range c.Conditions {
-		if cond.Type == ConditionReady {
-			return OutageOf(cond.Turned())
-		}
+	if ready := c.ReadyCondition(); ready != nil {
+		return OutageOf(ready.Turned())
 	}
 	return ""
 }
@@ -184,4 +190,61 @@ func (c Cluster) Evacuating() bool {
 // HasTaint reports whether a taint with a key and an effect is among taints.
 func HasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool {
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
+}
+
+// OrderedTaint is an operator's order that a taint which moves bindings stand on a cluster
+// (one item of AnnotationOrderedTaints). As with a [Drain] the annotation is the order's
+// one home, and the taint follows from it: a run that died forgets nothing.
+type OrderedTaint struct {
+	Key        string             `json:"key"`
+	Value      string             `json:"value,omitempty"`
+	Effect     corev1.TaintEffect `json:"effect"` // NoExecute or PreferNoExecute
+	Who        string             `json:"who"`
+	Why        string             `json:"why"`
+	FailoverID string             `json:"failoverID,omitempty"`
+}
+
+// Drain is the order that a cluster be emptied (AnnotationDrain on the Cluster).
+// Only the annotation says whether the order holds: a run reads the cluster, so that a run that
+// died forgets nothing.
+type Drain struct {
+	Who string `json:"who"`
+	Why string `json:"why"`
+	// Selector limits it to workloads whose labels match; empty means all of them.
+	Selector string `json:"selector,omitempty"`
+	// Rate bounds its own evictions per second, below the fleet's pace; 0 leaves it to that.
+	Rate float64 `json:"rate,omitempty"`
+	// HonourTolerations lets bindings that tolerate the drain's taint stay.
+	HonourTolerations bool   `json:"honourTolerations,omitempty"`
+	FailoverID        string `json:"failoverID,omitempty"`
+	// Deletion reports that no operator ordered it: the cluster is being deleted.
+	Deletion bool `json:"deletion,omitempty"`
+}
+
+// Triggers reports whether an effect makes bindings move: NoExecute and PreferNoExecute.
+func Triggers(e corev1.TaintEffect) bool {
+	return e == corev1.TaintEffectNoExecute || e == EffectPreferNoExecute
+}
+
+// Triggering picks the taints that make bindings move: hard ones (NoExecute) and
+// soft ones (PreferNoExecute).
+func Triggering(taints []corev1.Taint) (hard, soft []corev1.Taint) {
+	for _, t := range taints {
+		switch t.Effect { //nolint:exhaustive // the other effects move nothing
+		case corev1.TaintEffectNoExecute:
+			hard = append(hard, t)
+		case EffectPreferNoExecute:
+			soft = append(soft, t)
+		}
+	}
+	return hard, soft
+}
+
+func sortedNames[T any](items []T, name func(T) string) []string {
+	names := make([]string, 0, len(items))
+	for _, item := range items {
+		names = append(names, name(item))
+	}
+	slices.Sort(names)
+	return names
 }

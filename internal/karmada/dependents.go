@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// RequiredBy is one of spec.requiredBy: a parent of a dependent, and where that runs.
-type RequiredBy struct {
-	Namespace string   `json:"namespace,omitempty"`
-	Name      string   `json:"name"`
-	Clusters  []string `json:"clusters,omitempty"`
-}
-
 // Dependent is one entry of AnnotationDependencies: what a parent takes along.
 type Dependent struct {
 	APIVersion string `json:"apiVersion"`

@@ -55,7 +55,7 @@ const (
 	AnnotationPolicyNamespace   = "propagationpolicy.karmada.io/namespace"
 	AnnotationClusterPolicyName = "clusterpropagationpolicy.karmada.io/name"
 
-	// EvacuatingTaintKey is the evacuation taint NoSchedule taint that keeps the scheduler away
+	// EvacuatingTaintKey is the evacuation NoSchedule taint that keeps the scheduler away
 	// while a triggering taint stands.
 	EvacuatingTaintKey = "failover.lifeboat.dev/evacuating"
 

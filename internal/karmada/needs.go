@@ -16,7 +16,7 @@ func (b *Binding) Requirements() corev1.ResourceList {
 	return b.Request
 }
 
-// ComponentNeed is what one copy of all components asks for, its pods included.
+// ComponentNeed is what one copy of all components requests, its pods included.
 func (b *Binding) ComponentNeed() corev1.ResourceList {
 	need := corev1.ResourceList{}
 	for _, c := range b.Components {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Placement is spec.placement as far as the pre-check reads it; anything beyond
@@ -19,24 +18,10 @@ type Placement struct {
 	ReplicaScheduling  *ReplicaScheduling    `json:"replicaScheduling,omitempty"`
 }
 
-// ClusterAffinity selects clusters. Field selectors and label selectors are kept
-// in Kubernetes' own terms; an empty affinity selects every cluster.
-type ClusterAffinity struct {
-	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
-	FieldSelector *FieldSelector        `json:"fieldSelector,omitempty"`
-	ClusterNames  []string              `json:"clusterNames,omitempty"`
-	Exclude       []string              `json:"exclude,omitempty"`
-}
-
 // ClusterAffinityTerm is one group of clusterAffinities.
 type ClusterAffinityTerm struct {
 	AffinityName    string `json:"affinityName"`
 	ClusterAffinity `json:",inline"`
-}
-
-// FieldSelector selects clusters by provider, region and zone.
-type FieldSelector struct {
-	MatchExpressions []corev1.NodeSelectorRequirement `json:"matchExpressions,omitempty"`
 }
 
 // SpreadConstraint is one of spec.placement.spreadConstraints.
@@ -153,14 +138,6 @@ func (p *Placement) Groups() []Group {
 	return out
 }
 
-// ObservedGroup is the index of the affinity group that the scheduler stands at. A
-// name that it does not find means the first, to the scheduler too.
-func (b *Binding) ObservedGroup() int {
-	return max(0, slices.IndexFunc(b.Placement.ClusterAffinities, func(t ClusterAffinityTerm) bool {
-		return t.AffinityName == b.Status.ObservedAffinity
-	}))
-}
-
 // The groups that a spread constraint may name.
 const (
 	SpreadByCluster  = "cluster"
@@ -242,7 +219,7 @@ func (p *Placement) Unspread(clusters []Cluster) string {
 	return ""
 }
 
-// Wants says what a spread asks for: "spread wants 3", "spread wants 2 by region and has 1".
+// Wants says what a spread requires: "spread wants 3", "spread wants 2 by region and has 1".
 func Wants(s SpreadConstraint, have int) string {
 	if s.Field() == SpreadByCluster {
 		return fmt.Sprintf("spread wants %d", s.least())

@@ -12,18 +12,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// OrderedTaint is an operator's order that a taint which moves bindings stand on a cluster
-// (one item of AnnotationOrderedTaints). As with a [Drain] the annotation is the order's
-// one home, and the taint follows from it: a run that died forgets nothing.
-type OrderedTaint struct {
-	Key        string             `json:"key"`
-	Value      string             `json:"value,omitempty"`
-	Effect     corev1.TaintEffect `json:"effect"` // NoExecute or PreferNoExecute
-	Who        string             `json:"who"`
-	Why        string             `json:"why"`
-	FailoverID string             `json:"failoverID,omitempty"`
-}
-
 // TaintRule stands in for the name of a rule where a taint follows from an operator's
 // order. No rule can be called so.
 const TaintRule = "lifeboat/taint"
@@ -79,23 +67,6 @@ func OrderedOn(orders []OrderedTaint, name string) *OrderedTaint {
 		return nil
 	}
 	return &orders[at]
-}
-
-// Drain is the order that a cluster be emptied (AnnotationDrain on the Cluster).
-// Only the annotation says whether the order holds: a run reads the cluster, so that a run that
-// died forgets nothing.
-type Drain struct {
-	Who string `json:"who"`
-	Why string `json:"why"`
-	// Selector limits it to workloads whose labels match; empty means all of them.
-	Selector string `json:"selector,omitempty"`
-	// Rate bounds its own evictions per second, below the fleet's pace; 0 leaves it to that.
-	Rate float64 `json:"rate,omitempty"`
-	// HonourTolerations lets bindings that tolerate the drain's taint stay.
-	HonourTolerations bool   `json:"honourTolerations,omitempty"`
-	FailoverID        string `json:"failoverID,omitempty"`
-	// Deletion reports that no operator ordered it: the cluster is being deleted.
-	Deletion bool `json:"deletion,omitempty"`
 }
 
 const (
@@ -196,25 +167,6 @@ func (t RuleTaint) Validate() string {
 // karmadaOwnTaints are put and removed by Karmada's cluster controller with effect
 // NoSchedule; a rule that fought over them would never come to rest.
 var karmadaOwnTaints = []string{"cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"}
-
-// Triggers reports whether an effect makes bindings move: NoExecute and PreferNoExecute.
-func Triggers(e corev1.TaintEffect) bool {
-	return e == corev1.TaintEffectNoExecute || e == EffectPreferNoExecute
-}
-
-// Triggering picks the taints that make bindings move: hard ones (NoExecute) and
-// soft ones (PreferNoExecute).
-func Triggering(taints []corev1.Taint) (hard, soft []corev1.Taint) {
-	for _, t := range taints {
-		switch t.Effect { //nolint:exhaustive // the other effects move nothing
-		case corev1.TaintEffectNoExecute:
-			hard = append(hard, t)
-		case EffectPreferNoExecute:
-			soft = append(soft, t)
-		}
-	}
-	return hard, soft
-}
 
 // OursAdded reports whether a taint is Lifeboat's: only what AnnotationAddedTaints lists is.
 func OursAdded(c Cluster, t corev1.Taint) bool {

@@ -3,13 +3,9 @@ package karmada
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
-
-// PurgeMode is how the old copy goes. Empty means that nothing was said.
-type PurgeMode string
 
 // Karmada's purge modes.
 const (
@@ -38,21 +34,6 @@ func (b *Binding) EffectivePurge(mode PurgeMode) PurgeMode {
 		return PurgeNever
 	}
 	return mode
-}
-
-// Task is one of spec.gracefulEvictionTasks.
-type Task struct {
-	FromCluster            string
-	PurgeMode              PurgeMode
-	Replicas               *int32
-	Reason                 string
-	Message                string
-	Producer               string
-	SuppressDeletion       *bool
-	CreationTimestamp      *time.Time
-	ClustersBeforeFailover []string
-	// State is preservedLabelState: labels for the new copy.
-	State map[string]string
 }
 
 // Ours reports whether it is a Lifeboat hold task.
@@ -143,7 +124,7 @@ func HoldersMessage(holders []string) (message string, ok bool) {
 	return message, len(message) <= MaxMessage
 }
 
-// MigrationKey is the binding whose move off a cluster the workflow of that id is. Not
+// MigrationKey is the binding of the migration off a cluster with that workflow id. Not
 // whole where the id may have been cut, or is of another form.
 func MigrationKey(id, cluster string) (key BindingKey, whole bool) {
 	_, named, found := strings.Cut(id, "binding-migration/"+cluster+"/")

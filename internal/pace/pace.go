@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -119,3 +120,13 @@ type Pace struct {
 // Flows reports whether anything is evicted at all: not while halted, and not before
 // the first judgement.
 func (p Pace) Flows() bool { return p.Tier == TierNormal || p.Tier == TierSlow }
+
+// maxWait keeps the slowest rate from overflowing; nothing waits for a century.
+const maxWait = 100 * 365 * 24 * time.Hour
+
+// Apart is how far apart the evictions of a rate above 0 are, in evictions per second. It is
+// bounded: the slowest rates are slower than a duration can say, and must not be none. It is
+// rounded up: a nanosecond early is above the pace.
+func Apart(rate float64) time.Duration {
+	return time.Duration(min(math.Ceil(float64(time.Second)/rate), float64(maxWait)))
+}

@@ -2,7 +2,6 @@ package pace
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 )
@@ -218,14 +217,4 @@ func (s *Schedule) adapt(late bool) {
 	case s.Used <= -outGrows:
 		s.Used, s.Most = 0, max(s.most()-1, outAtLeast)
 	}
-}
-
-// maxWait keeps the slowest rate from overflowing; nothing waits for a century.
-const maxWait = 100 * 365 * 24 * time.Hour
-
-// Apart is how far apart the evictions of a rate above 0 are, in evictions per second. It is
-// bounded: the slowest rates are slower than a duration can say, and must not be none. It is
-// rounded up: a nanosecond early is above the pace.
-func Apart(rate float64) time.Duration {
-	return time.Duration(min(math.Ceil(float64(time.Second)/rate), float64(maxWait)))
 }

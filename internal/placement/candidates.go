@@ -1,7 +1,9 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -107,4 +109,79 @@ func (in PreCheckInput) tooFull(g karmada.Group, seen []karmada.Cluster, what st
 	names := karmada.ClusterNames(seen)
 	return reason.Verdict{Reason: reason.NoCapacity, Candidates: names, Message: fmt.Sprintf("%s%s: %s",
 		reason.Count(len(names), "candidate"), g.In(names), what)}
+}
+
+// scheduler foresees what Karmada's scheduler does with the binding of an input.
+type scheduler struct {
+	PreCheckInput
+	lessRoom int // percentage of every cluster's room that is taken away
+}
+
+// candidate is a cluster as the scheduler ranks it.
+type candidate struct {
+	karmada.Cluster
+	score  int64 // 100 where it serves the binding, else 0
+	free   int64 // replicas that it has room for
+	credit int64 // free, and the replicas that it has already
+}
+
+const maxScore = 100
+
+func byRank(a, b candidate) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.credit, a.credit), cmp.Compare(a.Name, b.Name))
+}
+
+// rank orders clusters as the scheduler does: those that serve the binding first, then
+// by room, then by name.
+func (in scheduler) rank(seen []karmada.Cluster) []candidate {
+	out := make([]candidate, 0, len(seen))
+	for _, c := range seen {
+		r := candidate{Cluster: c, free: in.free(c)}
+		r.credit = r.free + int64(in.had(c.Name))
+		if _, at := in.Binding.Target(c.Name); at >= 0 {
+			r.score = maxScore
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, byRank)
+	return out
+}
+
+// free is how many replicas the scheduler believes that a cluster has room for, less
+// the margin. It counts only where there are replicas.
+func (in scheduler) free(c karmada.Cluster) int64 {
+	b := in.Binding
+	if b.Replicas == 0 && len(b.Components) == 0 {
+		return math.MaxInt32
+	}
+	free := credit(c.Capacity, b.Requirements(), nil)
+	if free == math.MaxInt32 {
+		free = int64(b.Replicas)
+	}
+	return free - free*int64(in.lessRoom)/100
+}
+
+func (in PreCheckInput) noTarget(g karmada.Group) reason.Verdict {
+	message := "0 candidates: " + in.refusals(g)
+	if g.Name != "" {
+		message = fmt.Sprintf("group %q has ", g.Name) + message
+	}
+	if in.pinned() {
+		return reason.Verdict{Reason: reason.Pinned, Message: message}
+	}
+	return reason.Verdict{Reason: reason.NoTarget, Message: message}
+}
+
+func (in PreCheckInput) unsatisfied(g karmada.Group, clusters []karmada.Cluster, why string) reason.Verdict {
+	names := karmada.ClusterNames(clusters)
+	return reason.Verdict{Reason: reason.SpreadUnsatisfied, Candidates: names, Message: fmt.Sprintf("%s%s, %s",
+		reason.Count(len(names), "candidate"), g.In(names), why)}
+}
+
+// pinned reports whether every affinity of the placement names the failing cluster and no
+// other: it is to run there and nowhere else.
+func (in PreCheckInput) pinned() bool {
+	return !slices.ContainsFunc(in.AllGroups(), func(g karmada.Group) bool {
+		return g.Affinity == nil || !slices.Equal(g.Affinity.ClusterNames, []string{in.Failing})
+	})
 }

@@ -10,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// creditNone is what a cluster without a summary is good for.
-const creditNone = 0
-
 // credit is how many more replicas the scheduler believes a cluster has room for:
 // Karmada's general estimate, in which what is not known counts as nothing. A nil request
 // is one that was never made: only pods count then. Taken is taken away from what is free
@@ -21,21 +18,21 @@ const creditNone = 0
 // As with Karmada's it fits into 32 bits: a member says what it has, and one that says too
 // much must not make the sum of all run over.
 func credit(c *karmada.Capacity, request, taken corev1.ResourceList) int64 {
-	return max(creditNone, min(believed(c, request, taken), math.MaxInt32))
+	return max(0, min(believed(c, request, taken), math.MaxInt32))
 }
 
 func believed(c *karmada.Capacity, request, taken corev1.ResourceList) int64 {
 	if c == nil {
-		return creditNone
+		return 0
 	}
 	most := free(c, corev1.ResourcePods, taken).Value()
 	switch {
 	case most <= 0:
-		return creditNone
+		return 0
 	case request == nil:
 		return most
 	case c.ModelsUnknown:
-		return creditNone
+		return 0
 	}
 	asked := karmada.Asked(request)
 	if len(c.Models) > 0 {
@@ -43,7 +40,7 @@ func believed(c *karmada.Capacity, request, taken corev1.ResourceList) int64 {
 		if taken == nil {
 			return most
 		}
-		// No model tells what others were promised: the sums have to.
+		// No model shows what others were promised: the sums do.
 	}
 	for _, name := range asked {
 		most = min(most, creditBy(c, name, request[name], taken))
@@ -70,7 +67,7 @@ func creditByModels(c *karmada.Capacity, request corev1.ResourceList, asked []co
 	return most
 }
 
-// countedByNode tells a resource that Karmada counts node by node: CPU, memory,
+// countedByNode reports whether it is a resource that Karmada counts node by node: CPU, memory,
 // ephemeral storage, huge pages and those with a domain. Pods are counted by themselves.
 func countedByNode(name corev1.ResourceName) bool {
 	native := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
@@ -80,7 +77,7 @@ func countedByNode(name corev1.ResourceName) bool {
 
 func creditBy(c *karmada.Capacity, name corev1.ResourceName, want resource.Quantity, taken corev1.ResourceList) int64 {
 	if _, known := c.Allocatable[name]; !known {
-		return creditNone
+		return 0
 	}
 	return quotient(name, *free(c, name, taken), want)
 }

@@ -99,12 +99,12 @@ func (in scheduler) assignByRoom(selected []candidate, fresh bool) (targets []ka
 	return dropEmpty(kept), ""
 }
 
-// byFree weighs the selected clusters by room; with what they have where they begin again.
-func (in scheduler) byFree(selected []candidate, anew bool) []share {
+// byFree weighs the selected clusters by room; a fresh division adds what they have.
+func (in scheduler) byFree(selected []candidate, fresh bool) []share {
 	shares := make([]share, 0, len(selected))
 	for _, c := range selected {
 		s := share{name: c.Name, weight: c.free}
-		if anew {
+		if fresh {
 			s.weight = c.credit
 		}
 		shares = append(shares, s)
@@ -120,15 +120,11 @@ func (in scheduler) shareOut(shares []share, kept []karmada.TargetCluster, repli
 	}
 	// The scheduler's own sort, for it leaves equals in an order of its own.
 	sort.Slice(shares, func(i, j int) bool { return shares[i].weight > shares[j].weight })
-	var room int64
-	for _, s := range shares {
-		room += s.weight
-	}
-	if room < int64(replicas) {
+	if weigh(shares) < int64(replicas) {
 		return nil, fmt.Sprintf("together they have no room for %d replicas", in.Binding.Replicas)
 	}
 	if in.Binding.Placement.Aggregated() {
-		slices.SortStableFunc(shares, func(a, b share) int { return -compareBool(keeps(a.name), keeps(b.name)) })
+		slices.SortStableFunc(shares, func(a, b share) int { return first(keeps(a.name), keeps(b.name)) })
 		shares = shares[:fewest(shares, int64(replicas))]
 	}
 	targets = in.divide(shares, replicas)
@@ -142,15 +138,18 @@ func (in scheduler) shareOut(shares []share, kept []karmada.TargetCluster, repli
 	return dropEmpty(targets), ""
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
+// first orders what holds before what does not.
+func first(a, b bool) int {
+	rank := map[bool]int{true: 0, false: 1}
+	return cmp.Compare(rank[a], rank[b])
+}
+
+// weigh sums the weights of shares.
+func weigh(shares []share) (sum int64) {
+	for _, s := range shares {
+		sum += s.weight
 	}
+	return sum
 }
 
 // fewest counts the shares from the front that together have the room.
@@ -179,7 +178,7 @@ func (in scheduler) divide(shares []share, replicas int32) []karmada.TargetClust
 	return dropEmpty(targets)
 }
 
-// namesDescend tells in which order of names ties are broken: by the uid of the
+// namesDescend reports in which order of names ties are broken: by the uid of the
 // resource, so that it is the same each time and differs from resource to resource.
 func namesDescend(uid types.UID) bool {
 	if uid == "" {
@@ -220,10 +219,7 @@ func divideByWebster(shares []share, replicas int32, descend bool) {
 // long as there are clusters and not replicas. No cluster ends more than half of their
 // number below its proportion.
 func begin(shares []share, replicas int64) (given int64) {
-	var sum int64
-	for _, s := range shares {
-		sum += s.weight
-	}
+	sum := weigh(shares)
 	sure := replicas - int64(len(shares))
 	if sum <= 0 || sure <= 0 {
 		return 0
@@ -242,12 +238,9 @@ func begin(shares []share, replicas int64) (given int64) {
 func (in scheduler) divideByFractions(shares []share, replicas int32) {
 	slices.SortFunc(shares, func(a, b share) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(b.had, a.had),
-			-compareBool(in.unfit(a.name), in.unfit(b.name)), strings.Compare(a.name, b.name))
+			first(in.unfit(a.name), in.unfit(b.name)), strings.Compare(a.name, b.name))
 	})
-	var sum int64
-	for _, s := range shares {
-		sum += s.weight
-	}
+	sum := weigh(shares)
 	if sum == 0 {
 		return
 	}

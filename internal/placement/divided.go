@@ -110,7 +110,7 @@ func (in PreCheckInput) unpromised(c karmada.Cluster, growth int64) reason.Verdi
 }
 
 // judgeComponents demands room for every component at once on one of the clusters that
-// the scheduler uses: it sees a workload of zero replicas and asks for none. A copy that
+// the scheduler uses: it sees a workload of zero replicas and needs none. A copy that
 // runs already needs no more.
 func (in PreCheckInput) judgeComponents(g karmada.Group, used []karmada.Cluster) reason.Verdict {
 	var fit []string

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Extent is how far a failure goes, as one reading of the fleet tells.
+// Extent is how far a failure goes, by one reading of the fleet.
 type Extent struct {
 	// Failing are the clusters that fail, as the pacer counts them.
 	Failing []string
@@ -73,7 +73,7 @@ type ExtentInput struct {
 	Leaving string
 	Failing []string
 	Fleet   []karmada.Cluster
-	// Tally and Reserved are nil and empty where no rule asks for them.
+	// Tally and Reserved are nil and empty where no rule needs them.
 	Tally    *Tally
 	Reserved Reservations
 	// RoomUnknownOK lets a cluster whose capacity is not known count as having room.

@@ -3,26 +3,11 @@ package placement
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
-
-// scheduler foresees what Karmada's scheduler does with the binding of an input.
-type scheduler struct {
-	PreCheckInput
-	lessRoom int // percentage of every cluster's room that is taken away
-}
-
-// candidate is a cluster as the scheduler ranks it.
-type candidate struct {
-	karmada.Cluster
-	score  int64 // 100 where it serves the binding, else 0
-	free   int64 // replicas that it has room for
-	credit int64 // free, and the replicas that it has already
-}
 
 // attempt is what the scheduler makes of one affinity group.
 type attempt struct {
@@ -98,50 +83,6 @@ func (in scheduler) rest(a attempt) attempt {
 
 func sorted(targets []karmada.TargetCluster) []karmada.TargetCluster {
 	return slices.SortedFunc(slices.Values(targets), func(a, b karmada.TargetCluster) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-// rank orders clusters as the scheduler does: those that serve the binding first, then
-// by room, then by name.
-func (in scheduler) rank(seen []karmada.Cluster) []candidate {
-	out := make([]candidate, 0, len(seen))
-	for _, c := range seen {
-		r := candidate{Cluster: c, free: in.free(c)}
-		r.credit = r.free + int64(in.had(c.Name))
-		if _, at := in.Binding.Target(c.Name); at >= 0 {
-			r.score = maxScore
-		}
-		out = append(out, r)
-	}
-	slices.SortFunc(out, byRank)
-	return out
-}
-
-const maxScore = 100
-
-func byRank(a, b candidate) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.credit, a.credit), cmp.Compare(a.Name, b.Name))
-}
-
-// had is how many replicas a cluster keeps from before; the failing one keeps none.
-func (in PreCheckInput) had(name string) int32 {
-	if t, at := in.Binding.Target(name); at >= 0 && name != in.Failing {
-		return t.Replicas
-	}
-	return 0
-}
-
-// free is how many replicas the scheduler believes that a cluster has room for, less
-// the margin. It asks only where there is something to count.
-func (in scheduler) free(c karmada.Cluster) int64 {
-	b := in.Binding
-	if b.Replicas == 0 && len(b.Components) == 0 {
-		return math.MaxInt32
-	}
-	free := credit(c.Capacity, b.Requirements(), nil)
-	if free == math.MaxInt32 {
-		free = int64(b.Replicas)
-	}
-	return free - free*int64(in.lessRoom)/100
 }
 
 // selects foresees which clusters the scheduler selects. It knows spread by cluster and

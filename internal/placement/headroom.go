@@ -11,33 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Reservations are what Lifeboat moves have been promised and do not use yet. They are
-// derived from what Karmada holds at the moment, and never stored.
-type Reservations struct {
-	// Placed is by cluster: replicas that were scheduled there and are not ready.
-	Placed map[string]corev1.ResourceList
-	// Unplaced are promised to some clusters together.
-	Unplaced []Unplaced
-}
-
-// Unplaced is what bindings without a place need, of any of the clusters named.
-type Unplaced struct {
-	Candidates []string // sorted
-	Need       corev1.ResourceList
-}
-
-// promised is what others were promised on a cluster, nil for nothing.
-func (r Reservations) promised(cluster string) corev1.ResourceList { return r.Placed[cluster] }
-
-// beside says in a message how much others were promised, empty for nothing.
-func (r Reservations) beside(cluster string) string {
-	pods := r.promised(cluster)[corev1.ResourcePods]
-	if pods.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf(" beside %s promised to others", pods.String())
-}
-
 // Headroom derives reservations from the bindings of the fleet, one by one: those
 // that carry a Lifeboat hold task are on their way.
 type Headroom struct {
@@ -152,7 +125,7 @@ func (own *holder) candidates(fleet []karmada.Cluster) []string {
 	return own.may
 }
 
-// pooled asks whether the candidates have room for this binding and for every
+// pooled checks whether the candidates have room for this binding and for every
 // unplaced one that could come to them, all of it together.
 func (in PreCheckInput) pooled(v reason.Verdict, candidates []karmada.Cluster) reason.Verdict {
 	pool := sets.New(karmada.ClusterNames(candidates)...)
@@ -208,7 +181,7 @@ func (in PreCheckInput) short(pool sets.Set[string], need corev1.ResourceList) c
 	return ""
 }
 
-// Outstanding is what a binding asks for once a cluster is out of it.
+// Outstanding is what a binding needs once a cluster is out of it.
 func Outstanding(b *karmada.Binding, cluster string) corev1.ResourceList {
 	in := PreCheckInput{Binding: b, Failing: cluster}
 	if b.Placement == nil {

@@ -69,31 +69,6 @@ func (in PreCheckInput) standing() reason.Verdict {
 	return reason.Verdict{}
 }
 
-// emptied reports whether the eviction leaves spec.clusters empty.
-func (in PreCheckInput) emptied() bool { return len(in.survivors()) == 0 }
-
-func (in PreCheckInput) survivors() []karmada.TargetCluster {
-	return slices.DeleteFunc(slices.Clone(in.Binding.Clusters), func(t karmada.TargetCluster) bool { return t.Name == in.Failing })
-}
-
-// looksAgain reports whether the scheduler places the binding by itself once the
-// cluster is out: always unless replicas are divided, and then when some are missing
-// or a target is being deleted.
-func (in PreCheckInput) looksAgain() bool {
-	if !in.Binding.Workload || !in.Binding.Placement.Divided() {
-		return true
-	}
-	return karmada.SumOf(in.survivors()) != in.Binding.Replicas || slices.ContainsFunc(in.surviving(), func(c karmada.Cluster) bool { return c.Deleting })
-}
-
-// surviving are the clusters of the survivors, as far as the fleet has them.
-func (in PreCheckInput) surviving() []karmada.Cluster {
-	return slices.DeleteFunc(slices.Clone(in.Fleet), func(c karmada.Cluster) bool {
-		_, at := in.Binding.Target(c.Name)
-		return at < 0 || c.Name == in.Failing
-	})
-}
-
 // unsettled refuses what the eviction alone does not decide: the scheduler has yet to
 // act on the binding as it stands, or would not act on it at all.
 func (in PreCheckInput) unsettled() reason.Verdict {
@@ -124,14 +99,6 @@ func (in PreCheckInput) staying() reason.Verdict {
 	return reason.Verdict{OK: true, Candidates: names, Message: "the other targets hold every replica already (" + reason.List(names) + ")"}
 }
 
-// AllGroups are all affinity groups of the binding.
-func (in PreCheckInput) AllGroups() []karmada.Group { return in.Binding.Placement.Groups() }
-
-// groups are those that the scheduler still tries: it only moves forward.
-func (in PreCheckInput) groups() []karmada.Group { return in.AllGroups()[in.observed():] }
-
-func (in PreCheckInput) observed() int { return in.Binding.ObservedGroup() }
-
 // search walks the groups as the scheduler does and judges the first that it would
 // take. When it would take none, the last group's no is the answer.
 func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdict {
@@ -152,14 +119,6 @@ func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdic
 		}
 	}
 	return v
-}
-
-// afterEviction is the same question about the binding as the eviction leaves it.
-func (in PreCheckInput) afterEviction() PreCheckInput {
-	after := *in.Binding
-	after.Clusters = in.survivors()
-	in.Binding = &after
-	return in
 }
 
 // refused is the no of an attempt that fails.
@@ -212,52 +171,5 @@ func (in PreCheckInput) dividesByRoom() bool {
 }
 
 // NeedsRoom reports whether room decides about a binding. A duplicated workload goes
-// where its spread says, and the scheduler never asks for room.
+// where its spread says, and the scheduler never checks for room.
 func NeedsRoom(b *karmada.Binding) bool { return b.Divides() || len(b.Components) > 0 }
-
-func (in PreCheckInput) noTarget(g karmada.Group) reason.Verdict {
-	message := "0 candidates: " + in.refusals(g)
-	if g.Name != "" {
-		message = fmt.Sprintf("group %q has ", g.Name) + message
-	}
-	if in.pinned() {
-		return reason.Verdict{Reason: reason.Pinned, Message: message}
-	}
-	return reason.Verdict{Reason: reason.NoTarget, Message: message}
-}
-
-func (in PreCheckInput) unsatisfied(g karmada.Group, clusters []karmada.Cluster, why string) reason.Verdict {
-	names := karmada.ClusterNames(clusters)
-	return reason.Verdict{Reason: reason.SpreadUnsatisfied, Candidates: names, Message: fmt.Sprintf("%s%s, %s",
-		reason.Count(len(names), "candidate"), g.In(names), why)}
-}
-
-// pinned reports whether every affinity of the placement names the failing cluster and no
-// other: it is to run there and nowhere else.
-func (in PreCheckInput) pinned() bool {
-	return !slices.ContainsFunc(in.AllGroups(), func(g karmada.Group) bool {
-		return g.Affinity == nil || !slices.Equal(g.Affinity.ClusterNames, []string{in.Failing})
-	})
-}
-
-// PreCheckInput is all that decides whether there is somewhere to go.
-type PreCheckInput struct {
-	Binding *karmada.Binding
-	// Failing is the cluster that the binding is to leave.
-	Failing string
-	Fleet   []karmada.Cluster
-	// Evacuating are the clusters that have a failover of their own past Suspected.
-	Evacuating map[string]bool
-	// RoomUnknownOK lets a cluster whose capacity is not known count as having room.
-	RoomUnknownOK bool
-	// RoomForStaticWeights demands room of clusters that grow by static weight, too: the
-	// scheduler gives them replicas without looking, and those would be Pending.
-	RoomForStaticWeights bool
-	// Margin is the percentage of every cluster's room that a yes must do without where
-	// replicas are divided by room.
-	Margin int
-	// Karmada is the release whose scheduler is followed.
-	Karmada karmada.Release
-	// Reserved is what others were promised and do not use yet (derived headroom).
-	Reserved Reservations
-}

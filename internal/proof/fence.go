@@ -67,7 +67,7 @@ type OldCopy struct {
 	Carries bool
 }
 
-// Dead is the proof that Directly asks for: Karmada has deleted the old copy, or it
+// Dead is the proof that Directly requires: Karmada has deleted the old copy, or it
 // cannot, and a fence proves that it is dead. Where the source answers only the
 // first will do, for the copy is still being deleted there.
 func (o OldCopy) Dead() reason.Verdict {
@@ -109,4 +109,15 @@ func fencing(cluster string, void *Fence) string {
 		line += "; the word of " + void.String() + " is void: the cluster has changed since"
 	}
 	return line
+}
+
+// NeedsSource says why a binding waits for its source although an operator may have
+// proven the old copy dead: the labels reach the new copy only through a source that
+// deletes the old one first.
+func NeedsSource(cluster string) reason.Verdict {
+	return reason.Verdict{
+		Reason: reason.StateNeedsSource,
+		Message: cluster + " does not answer, and Karmada hands the state on only once it has deleted the old copy there; " +
+			"it waits for " + cluster + ", or for an operator who lets it go on without its state",
+	}
 }

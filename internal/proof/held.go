@@ -49,12 +49,7 @@ func (v *HoldVerdict) Decides(base Baseline) bool {
 	if v.Health.OK || !v.Placed.OK {
 		return true
 	}
-	for _, t := range v.On {
-		if !base.exceeded(t) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.On, func(t karmada.TargetCluster) bool { return !base.exceeded(t) })
 }
 
 // MigrationNews is what of a binding decides how its migration off a cluster goes on. Two
@@ -103,11 +98,11 @@ type BindingFact struct {
 	ResourceVersion string             `json:"resourceVersion"`
 	Deleted         bool               `json:"deleted,omitempty"`
 	// SecondEvictor: a task of Karmada's own taint manager stands, for the cluster whose
-	// failover is told.
+	// failover gets the fact.
 	SecondEvictor bool `json:"secondEvictor,omitempty"`
 	// Verdict is how the controller judges its hold, nil where the migration has to look itself.
 	Verdict *HoldVerdict `json:"verdict,omitempty"`
-	// LastCopy: that task may end the last copy, see [LosesLastCopy]. A watch does not tell.
+	// LastCopy: that task may end the last copy, see [LosesLastCopy]. A watch does not show it.
 	LastCopy bool `json:"lastCopy,omitempty"`
 }
 

@@ -18,7 +18,7 @@ type ManagerLease struct {
 	Duration time.Duration
 }
 
-// ManagerFresh tells from two reads of the Lease whether what Karmada reports is kept up to
+// ManagerFresh reports from two reads of the Lease whether what Karmada reports is kept up to
 // date: the same holder has renewed between them, and has led for at least detection. A
 // manager that has just started renews at once, while the statuses that it left are old.
 func ManagerFresh(before, now ManagerLease, detection time.Duration) reason.Verdict {

@@ -63,23 +63,20 @@ func addsUp(b *karmada.Binding) bool {
 // Answered reports whether the scheduler has answered Lifeboat's eviction: it has observed
 // the generation that Lifeboat's write made, or a later one, or it said Scheduled=False
 // after Lifeboat's hold task began. A Scheduled=False that is older may be an answer too,
-// but only time can tell: the caller waits for restoreWait.
+// but only time shows that: the caller waits for restoreWait.
 func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
 	if b.Status.ObservedGeneration >= sinceGeneration {
 		return reason.Verdict{OK: true, Message: fmt.Sprintf("the scheduler has seen generation %d", b.Status.ObservedGeneration)}
 	}
 	if began, ok := oursBegan(b); ok && karmada.ScheduledFalse(b) && !b.Status.Scheduled.LastTransition.Before(began) {
-		return reason.Verdict{OK: true, Reason: answerReason(b), Message: "the scheduler said " + b.Status.Scheduled.Reason}
+		v := reason.Verdict{OK: true, Reason: reason.NotPlaced, Message: "the scheduler said " + b.Status.Scheduled.Reason}
+		if b.Status.Scheduled.Reason == ScheduledNoClusterFit {
+			v.Reason = reason.NoClusterFit
+		}
+		return v
 	}
 	return reason.Verdict{Reason: reason.RestoreUnanswered, Message: fmt.Sprintf("the scheduler has seen generation %d, Lifeboat's eviction made %d",
 		b.Status.ObservedGeneration, sinceGeneration)}
-}
-
-func answerReason(b *karmada.Binding) reason.Reason {
-	if b.Status.Scheduled.Reason == ScheduledNoClusterFit {
-		return reason.NoClusterFit
-	}
-	return reason.NotPlaced
 }
 
 // oursBegan is when the newest of Lifeboat's hold tasks was written, in the whole seconds

@@ -19,7 +19,7 @@ type RestoreInput struct {
 	Baseline Baseline
 	// Cluster is the failed cluster as it stands now.
 	Cluster karmada.Cluster
-	// Fleet tells which former clusters still exist; empty means not known, and then
+	// Fleet shows which former clusters still exist; empty means not known, and then
 	// whatever depends on it is refused.
 	Fleet []karmada.Cluster
 	// StraightBack restores a binding although it is placed, see [TakesStraightBack].
@@ -129,7 +129,7 @@ func (in RestoreInput) refusePlaced() RestorePlan {
 	return RestorePlan{}
 }
 
-// beingPlaced tells a placement whose generation the scheduler has yet to confirm:
+// beingPlaced reports whether the scheduler has yet to confirm the generation of a placement:
 // it needs two passes. Its answer is a placement, and that is not taken back.
 func (in RestoreInput) beingPlaced() bool {
 	if _, at := in.Binding.Target(in.Failed); at >= 0 || karmada.ScheduledFalse(in.Binding) {

@@ -111,14 +111,3 @@ func badRules(rules []karmada.StateRule) string {
 func unreadable(format string, args ...any) reason.Verdict {
 	return reason.Verdict{Reason: reason.StateUnreadable, Message: "its state cannot be read: " + fmt.Sprintf(format, args...)}
 }
-
-// NeedsSource says why a binding waits for its source although an operator may have
-// proven the old copy dead: the labels reach the new copy only through a source that
-// deletes the old one first.
-func NeedsSource(cluster string) reason.Verdict {
-	return reason.Verdict{
-		Reason: reason.StateNeedsSource,
-		Message: cluster + " does not answer, and Karmada hands the state on only once it has deleted the old copy there; " +
-			"it waits for " + cluster + ", or for an operator who lets it go on without its state",
-	}
-}

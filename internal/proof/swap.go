@@ -74,14 +74,14 @@ func swapTo(in placement.PreCheckInput, t karmada.Task) (Swap, bool) {
 	return s, schedulerAgrees(in, s, c)
 }
 
-// recovered tells a former cluster that may take over: Ready, and without any taint
+// recovered reports whether a former cluster may take over: Ready, and without any taint
 // that moves bindings, whether this one tolerates it or not.
 func recovered(in placement.PreCheckInput, c karmada.Cluster) bool {
 	hard, soft := karmada.Triggering(c.Taints)
 	return !c.Deleting && len(hard)+len(soft) == 0 && in.Distrusted(c) == ""
 }
 
-// schedulerAgrees asks the pre-check about the binding as the swap would leave it:
+// schedulerAgrees runs the pre-check on the binding as the swap would leave it:
 // the scheduler must find the former cluster fit beside whatever else it takes.
 func schedulerAgrees(in placement.PreCheckInput, s Swap, c karmada.Cluster) bool {
 	after := *in.Binding

@@ -44,11 +44,11 @@ const (
 	AskKind      ApprovalRule = "kinds"
 )
 
-// NeedsExtent reports whether a rule asks how far the failure goes, NeedsTally whether
-// one asks every binding of the fleet: that is the dearest reading there is.
+// NeedsExtent reports whether a rule needs how far the failure goes, NeedsTally whether
+// one needs every binding of the fleet: that is the dearest reading there is.
 func (r ApprovalRules) NeedsExtent() bool { return r.ClustersAbove != nil || r.NeedsTally() }
 
-// NeedsTally is told with NeedsExtent.
+// NeedsTally reports whether a rule needs the tally, see NeedsExtent.
 func (r ApprovalRules) NeedsTally() bool { return r.ReplicasAbove != nil || r.CapacityDeficit }
 
 // Approval is an operator's yes to evict one binding, in one attempt. It replaces the

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // hashBits is how much of a hash is kept: among 100,000 bindings the chance that a
@@ -20,7 +20,7 @@ const hashBits = 48
 // takes about six bytes per binding, so that what became of a hundred thousand can be
 // carried from run to run.
 type BindingSet struct {
-	in map[uint64]struct{}
+	in sets.Set[uint64]
 }
 
 func bindingHash(key karmada.BindingKey, uid types.UID) uint64 {
@@ -31,34 +31,27 @@ func bindingHash(key karmada.BindingKey, uid types.UID) uint64 {
 
 // Add takes a binding in.
 func (s *BindingSet) Add(key karmada.BindingKey, uid types.UID) {
+	s.insert(bindingHash(key, uid))
+}
+
+func (s *BindingSet) insert(hashes ...uint64) {
 	if s.in == nil {
-		s.in = map[uint64]struct{}{}
+		s.in = sets.New[uint64]()
 	}
-	s.in[bindingHash(key, uid)] = struct{}{}
+	s.in.Insert(hashes...)
 }
 
 // Merge takes in all that another set has.
-func (s *BindingSet) Merge(other *BindingSet) {
-	if s.in == nil {
-		s.in = make(map[uint64]struct{}, len(other.in))
-	}
-	for h := range other.in {
-		s.in[h] = struct{}{}
-	}
-}
+func (s *BindingSet) Merge(other *BindingSet) { s.insert(other.in.UnsortedList()...) }
 
 // Remove takes a binding out.
 func (s *BindingSet) Remove(key karmada.BindingKey, uid types.UID) {
-	delete(s.in, bindingHash(key, uid))
+	s.in.Delete(bindingHash(key, uid))
 }
 
 // Has reports whether a binding is in.
 func (s *BindingSet) Has(key karmada.BindingKey, uid types.UID) bool {
-	if s == nil {
-		return false
-	}
-	_, ok := s.in[bindingHash(key, uid)]
-	return ok
+	return s != nil && s.in.Has(bindingHash(key, uid))
 }
 
 // Len is how many are in.
@@ -66,19 +59,14 @@ func (s *BindingSet) Len() int {
 	if s == nil {
 		return 0
 	}
-	return len(s.in)
+	return s.in.Len()
 }
 
 // MarshalJSON packs the set: the differences of the sorted hashes.
 func (s *BindingSet) MarshalJSON() ([]byte, error) {
-	sorted := make([]uint64, 0, len(s.in))
-	for h := range s.in {
-		sorted = append(sorted, h)
-	}
-	slices.Sort(sorted)
-	raw := make([]byte, 0, len(sorted)*6)
+	raw := make([]byte, 0, s.Len()*6)
 	last := uint64(0)
-	for _, h := range sorted {
+	for _, h := range sets.List(s.in) {
 		raw = binary.AppendUvarint(raw, h-last)
 		last = h
 	}
@@ -91,7 +79,7 @@ func (s *BindingSet) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("read a set of bindings: %w", err)
 	}
-	s.in = map[uint64]struct{}{}
+	s.in = sets.New[uint64]()
 	last := uint64(0)
 	for len(raw) > 0 {
 		d, n := binary.Uvarint(raw)
@@ -99,7 +87,7 @@ func (s *BindingSet) UnmarshalJSON(data []byte) error {
 			return errors.New("read a set of bindings: a difference is cut off")
 		}
 		last += d
-		s.in[last] = struct{}{}
+		s.in.Insert(last)
 		raw = raw[n:]
 	}
 	return nil

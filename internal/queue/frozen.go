@@ -8,9 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Halts are the times in which the clocks of tolerations stood still, in their order.
-type Halts []rules.Interval
-
 // maxHalts bounds how many halts are remembered one by one.
 const maxHalts = 100
 

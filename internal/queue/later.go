@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -32,16 +33,16 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 			kept = append(kept, i)
 		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
 		case i.Was:
-			q.Later = leave(q.Later, i)
+			q.Later = fileUnder(q.Later, i)
 		default:
-			q.LaterIdle = leave(q.LaterIdle, i)
+			q.LaterIdle = fileUnder(q.LaterIdle, i)
 		}
 	}
 	q.Items = kept
 }
 
-// leave files an item under its frozen policy.
-func leave(sets []*BindingSet, i Item) []*BindingSet {
+// fileUnder files an item under its frozen policy.
+func fileUnder(sets []*BindingSet, i Item) []*BindingSet {
 	for len(sets) <= i.Policy {
 		sets = append(sets, &BindingSet{})
 	}
@@ -69,12 +70,8 @@ func (q *Queue) Remembered(key karmada.BindingKey, uid types.UID) (Left, bool) {
 
 // Rejoined takes a binding that is known otherwise again out of what was left for later.
 func (q *Queue) Rejoined(key karmada.BindingKey, uid types.UID) {
-	for _, sets := range [][]*BindingSet{q.Later, q.LaterIdle} {
-		for _, set := range sets {
-			if set.Has(key, uid) {
-				set.Remove(key, uid)
-			}
-		}
+	for _, set := range slices.Concat(q.Later, q.LaterIdle) {
+		set.Remove(key, uid)
 	}
 }
 

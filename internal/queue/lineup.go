@@ -8,7 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 )
 
-// Lineup tells in which order queued items have their turn at a pace, and when: at
+// Lineup is the order in which queued items have their turn at a pace, and when: at
 // each turn the most urgent of those that are due by then. It is what a failover
 // that has the pace for itself does.
 type Lineup struct {

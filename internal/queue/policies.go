@@ -39,7 +39,7 @@ func (q *Queue) Freeze(policy rules.Policy, policies map[string]int) int {
 	return index
 }
 
-// SoftUnread reports whether an item that soft taints move has not said yet for how long it bears them.
+// SoftUnread reports whether an item that soft taints move has not said yet for how long it stays.
 func (q *Queue) SoftUnread() bool {
 	return slices.ContainsFunc(q.Items, func(i Item) bool { return !i.Permanent && !q.Policy[i.Policy].SoftRead() })
 }
@@ -76,7 +76,7 @@ func (q *Queue) FenceOf(i *Item, whole *proof.Fence) *proof.Fence {
 }
 
 // Reread completes the frozen policy of an item with what was read of it now: whether a drain
-// selects it, which is no part of what is frozen, and for how long it bears soft taints, where
+// selects it, which is no part of what is frozen, and for how long it stays under soft taints, where
 // that had not been read so far. What was frozen stays.
 func (q *Queue) Reread(i *Item, read rules.Policy, policies map[string]int) {
 	was := q.PolicyOf(i)

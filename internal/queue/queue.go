@@ -6,10 +6,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
-	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Queue are the bindings that a failover may yet move, and what was frozen of them when they
@@ -43,9 +41,6 @@ type policyDue struct {
 	due   rules.Due
 	known bool
 }
-
-// Ended marks an item that leaves the queue within the same turn.
-const Ended State = "ended"
 
 // Due is when an item's toleration runs out, in unfrozen time, and why. A snooze moves it later,
 // by the wall clock: it is an operator's word, and a halt does not stretch it.
@@ -260,7 +255,7 @@ func (q *Queue) ETA(now time.Time, p pace.Pace) time.Time {
 	return eta
 }
 
-// BlockedBy counts the blocked by reason, and tells when the first of them was due.
+// BlockedBy counts the blocked by reason, and returns when the first of them was due.
 func (q *Queue) BlockedBy(now time.Time) (by map[reason.Reason]int, since time.Time) {
 	by = map[reason.Reason]int{}
 	for at := range q.Items {
@@ -293,51 +288,5 @@ func (q *Queue) MostTelling(most int) []Item {
 	return append(shown, idle[:min(len(idle), most-len(shown))]...)
 }
 
-// Item is one binding of the queue, kept short: there may be thousands.
-type Item struct {
-	Key      karmada.BindingKey `json:"k"`
-	UID      types.UID          `json:"u,omitempty"`
-	Resource string             `json:"o,omitempty"`
-	Policy   int                `json:"p"`
-	Kind     int                `json:"v,omitempty"` // index into Kinds
-	State    State              `json:"s"`
-	Reason   reason.Reason      `json:"r,omitempty"`
-	Message  string             `json:"m,omitempty"`
-	To       []string           `json:"c,omitempty"`
-	RetryAt  time.Time          `json:"t,omitzero"` // in an answer to a query, of one that tolerates, when it is due
-	Tries    int                `json:"n,omitempty"`
-	// Purge is how its old copy goes, frozen by the first check.
-	Purge karmada.PurgeMode `json:"g,omitempty"`
-	// Fence is what proves its old copy dead.
-	Fence *proof.Fence `json:"f,omitempty"`
-	// Was reports that a taint has made it move in this attempt, so that it owes an outcome.
-	Was bool `json:"w,omitempty"`
-	// Queued is since when it does; zero where an earlier run left it behind.
-	Queued time.Time `json:"e,omitzero"`
-	// Returned: the scheduler put it back after a release of this drain.
-	Returned bool `json:"b,omitempty"`
-	// Deps: others go where it goes, as the pre-check saw.
-	Deps bool `json:"d,omitempty"`
-	// AskedAt is since when an approval rule asks an operator, without an answer.
-	AskedAt time.Time `json:"a,omitzero"`
-	// Said is the reason that was last recorded as what blocks it.
-	Said reason.Reason `json:"q,omitempty"`
-	// Blocked bindings that can never move in this attempt are looked at again only when they change.
-	Permanent bool `json:"x,omitempty"`
-}
-
-// State is where a queued binding stands.
-type State string
-
-// The states of a queued binding.
-const (
-	Tolerating State = "tolerating" // affected, not yet due
-	Idle       State = "idle"       // targets the cluster; no taint moves it
-	Due        State = "due"        // to be pre-checked
-	Ready      State = "ready"      // passed the pre-check, wants a grant
-	Blocked    State = "blocked"    // failed it; looked at again at RetryAt
-	Behind     State = "behind"     // an older migration of it still runs
-	Fence      State = "fence"      // to wait, in a migration of its own, until its old copy is proven dead
-	Paused     State = "paused"     // due, and an operator paused it or its namespace
-	Hold       State = "hold"       // passed the pre-check; its dependents are to be held, in a migration of its own, before it wants a grant
-)
+// Halts are the times in which the clocks of tolerations stood still, in their order.
+type Halts []rules.Interval

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -99,4 +100,80 @@ func TestASnoozeThatMakesNoSenseIsRefusedInWords(t *testing.T) {
 		}
 		require.Contains(t, wrong, want, text)
 	}
+}
+
+func above[T any](n T) *T { return &n }
+
+// Rules: R4.6-21.
+func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {
+	plain := fixtures.Duplicated("m1")
+	labelled := fixtures.Duplicated("m1")
+	labelled.WorkloadLabels = map[string]string{"tier": "stateful"}
+	unread := fixtures.Duplicated("m1")
+	plain.WorkloadLabels = map[string]string{}
+	cluster := fixtures.Duplicated("m1")
+	cluster.Key = karmada.BindingKey{Name: "reader"}
+	wide := &placement.Extent{Failing: []string{"m1", "m2", "m3"}, Moving: 60, All: 100, Short: "cpu"}
+	narrow := &placement.Extent{Failing: []string{"m1"}, Moving: 10, All: 100}
+	half := &placement.Extent{Failing: []string{"m1", "m2"}, Moving: 50, All: 100}
+	for name, c := range map[string]struct {
+		rules queue.ApprovalRules
+		in    queue.AskInput
+		want  []queue.ApprovalRule
+		words string
+	}{
+		"nothing configured": {in: queue.AskInput{Binding: labelled, Purge: karmada.PurgeDirectly, Extent: wide}},
+		"more clusters":      {rules: queue.ApprovalRules{ClustersAbove: above(2)}, in: queue.AskInput{Binding: plain, Extent: wide}, want: []queue.ApprovalRule{queue.AskClusters}, words: "3 clusters failing at once (m1, m2, m3), more than 2"},
+		"as many clusters":   {rules: queue.ApprovalRules{ClustersAbove: above(2)}, in: queue.AskInput{Binding: plain, Extent: half}},
+		"any cluster at all": {rules: queue.ApprovalRules{ClustersAbove: above(0)}, in: queue.AskInput{Binding: plain, Extent: narrow}, want: []queue.ApprovalRule{queue.AskClusters}, words: "1 cluster failing"},
+		"nobody measured it": {rules: queue.ApprovalRules{ClustersAbove: above(2), ReplicasAbove: above(99.0), CapacityDeficit: true}, in: queue.AskInput{Binding: plain}, want: []queue.ApprovalRule{queue.AskClusters, queue.AskReplicas, queue.AskCapacity}, words: "is not known"},
+		"more replicas":      {rules: queue.ApprovalRules{ReplicasAbove: above(50.0)}, in: queue.AskInput{Binding: plain, Extent: wide}, want: []queue.ApprovalRule{queue.AskReplicas}, words: "60 % of the fleet's replicas would move (60 of 100), more than 50 %"},
+		"as many replicas":   {rules: queue.ApprovalRules{ReplicasAbove: above(50.0)}, in: queue.AskInput{Binding: plain, Extent: half}},
+		"a fleet without replicas": {
+			rules: queue.ApprovalRules{ReplicasAbove: above(0.0)}, in: queue.AskInput{Binding: plain, Extent: &placement.Extent{}},
+		},
+		"more replicas before, in this attempt": {
+			rules: queue.ApprovalRules{ReplicasAbove: above(50.0)},
+			in:    queue.AskInput{Binding: plain, Extent: narrow, Standing: []queue.ApprovalRule{queue.AskReplicas}},
+			want:  []queue.ApprovalRule{queue.AskReplicas},
+			words: "were to move in this attempt",
+		},
+		"a rule that is not configured any more": {
+			rules: queue.ApprovalRules{Directly: true}, in: queue.AskInput{Binding: plain, Standing: []queue.ApprovalRule{queue.AskReplicas}},
+		},
+		"too little room":           {rules: queue.ApprovalRules{CapacityDeficit: true}, in: queue.AskInput{Binding: plain, Extent: wide}, want: []queue.ApprovalRule{queue.AskCapacity}, words: "not enough cpu"},
+		"room enough":               {rules: queue.ApprovalRules{CapacityDeficit: true}, in: queue.AskInput{Binding: plain, Extent: narrow}},
+		"Directly":                  {rules: queue.ApprovalRules{Directly: true}, in: queue.AskInput{Binding: plain, Purge: karmada.PurgeDirectly}, want: []queue.ApprovalRule{queue.AskDirectly}, words: "Directly"},
+		"Gracefully":                {rules: queue.ApprovalRules{Directly: true}, in: queue.AskInput{Binding: plain, Purge: karmada.PurgeGracefully}},
+		"its namespace":             {rules: queue.ApprovalRules{Namespaces: []string{"bank", "shop"}}, in: queue.AskInput{Binding: plain}, want: []queue.ApprovalRule{queue.AskNamespace}, words: "its namespace asks"},
+		"another namespace":         {rules: queue.ApprovalRules{Namespaces: []string{"bank"}}, in: queue.AskInput{Binding: plain}},
+		"without a namespace":       {rules: queue.ApprovalRules{Namespaces: []string{"bank"}}, in: queue.AskInput{Binding: cluster}},
+		"its labels":                {rules: queue.ApprovalRules{Selector: "tier=stateful"}, in: queue.AskInput{Binding: labelled}, want: []queue.ApprovalRule{queue.AskSelector}, words: "tier=stateful"},
+		"other labels":              {rules: queue.ApprovalRules{Selector: "tier=stateful"}, in: queue.AskInput{Binding: plain}},
+		"labels that are not known": {rules: queue.ApprovalRules{Selector: "tier=stateful"}, in: queue.AskInput{Binding: unread}, want: []queue.ApprovalRule{queue.AskSelector}, words: "not known"},
+		"an unreadable selector":    {rules: queue.ApprovalRules{Selector: "tier in"}, in: queue.AskInput{Binding: plain}, want: []queue.ApprovalRule{queue.AskSelector}, words: "tier in"},
+		"several at once": {
+			rules: queue.ApprovalRules{ClustersAbove: above(1), Directly: true, Selector: "tier"},
+			in:    queue.AskInput{Binding: labelled, Purge: karmada.PurgeDirectly, Extent: wide},
+			want:  []queue.ApprovalRule{queue.AskClusters, queue.AskDirectly, queue.AskSelector},
+			words: "; ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := c.rules.Judge(c.in)
+			require.Equal(t, c.want, got.Rules)
+			require.Contains(t, got.Message, c.words)
+			require.Equal(t, c.want == nil, got.Automatic())
+		})
+	}
+}
+
+// Rules: R4.6-22.
+func TestAnApprovalHoldsForOneAttempt(t *testing.T) {
+	yes := &queue.Approval{Who: "jane", Attempt: 2}
+	require.True(t, yes.Holds(2))
+	require.False(t, yes.Holds(1))
+	require.False(t, yes.Holds(3))
+	require.False(t, (*queue.Approval)(nil).Holds(0), "no word is no yes")
+	require.False(t, (&queue.Approval{}).Holds(0), "nor is one of nobody")
 }

@@ -59,8 +59,6 @@ func (q *Queue) retry(now time.Time, i *Item, askFor time.Duration) bool {
 	return expired
 }
 
-func (i *Item) pause() { i.State, i.Reason, i.Was = Paused, reason.Paused, true }
-
 // unmoved is an item that no taint moves; it reports whether it is blocked.
 func (q *Queue) unmoved(i *Item, why reason.Reason) bool {
 	if why == reason.Malformed {
@@ -73,7 +71,7 @@ func (q *Queue) unmoved(i *Item, why reason.Reason) bool {
 	return false
 }
 
-// whyNotDue tells a toleration that runs from a snooze that does.
+// whyNotDue distinguishes a toleration that runs from a snooze that does.
 func (q *Queue) whyNotDue(i *Item, due time.Time) reason.Reason {
 	if Latest(q.Standing.Snoozed, i.Key).Equal(due) {
 		return reason.Snoozed
@@ -81,53 +79,8 @@ func (q *Queue) whyNotDue(i *Item, due time.Time) reason.Reason {
 	return reason.AwaitingDue
 }
 
-// expire ends a question that has gone unanswered for too long: the item stays where it is, and is
-// looked at again only when it is approved.
-func (i *Item) expire(now time.Time, askFor time.Duration) bool {
-	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() && askFor > 0 && !now.Before(i.AskedAt.Add(askFor))
-	if over {
-		i.Reason, i.RetryAt = reason.ApprovalExpired, time.Time{}
-		i.Message = reason.Summary("it was not approved within " + askFor.String() + ": " + i.Message)
-	}
-	return over
-}
-
 // IsPaused reports whether a binding, or its namespace, is paused.
 func (q *Queue) IsPaused(key karmada.BindingKey) bool {
 	_, paused := q.Standing.Paused.Narrowest(key)
 	return paused
 }
-
-const (
-	// pingPongRetry is how long a binding rests that was moved too often, before it asks again.
-	pingPongRetry = 5 * time.Minute
-	// maxBackOff bounds the back-off of a blocked binding, in multiples of the first wait.
-	maxBackOff = 8
-)
-
-// Block blocks an item with its reason, until it is looked at again: after wait at first, later
-// after longer.
-func (i *Item) Block(now time.Time, why reason.Reason, message string, wait time.Duration) {
-	i.RetryAt = now.Add(min(wait<<min(i.Tries, 3), maxBackOff*wait))
-	if why == reason.PingPong {
-		i.RetryAt = now.Add(pingPongRetry)
-	}
-	i.Tries++
-	i.State, i.Reason, i.Message = Blocked, why, reason.Summary(message)
-}
-
-// Retry has an item looked at at once.
-func (i *Item) Retry() { i.RetryAt, i.Tries = time.Time{}, 0 }
-
-// LookAgain has a blocked item looked at now, for what blocked it may have changed; it tells
-// whether that could help.
-func (i *Item) LookAgain() bool {
-	helps := i.State == Blocked && !i.Permanent && i.Reason != reason.PingPong && i.Reason != reason.ApprovalExpired
-	if helps {
-		i.Retry()
-	}
-	return helps
-}
-
-// Capped reports whether an item waits since it has moved too often: a yes for it alone lifts that.
-func (i *Item) Capped() bool { return i.State == Blocked && i.Reason == reason.PingPong }

@@ -22,12 +22,7 @@ type Turn struct {
 // Compare is the order of the queue: higher priority first, then the earlier due
 // time, then namespace and name.
 func Compare(a, b Turn) int {
-	return cmp.Or(
-		cmp.Compare(b.Priority, a.Priority),
-		a.Due.Compare(b.Due),
-		cmp.Compare(a.Key.Namespace, b.Key.Namespace),
-		cmp.Compare(a.Key.Name, b.Key.Name),
-	)
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Due.Compare(b.Due), a.Key.Compare(b.Key))
 }
 
 // Top keeps the most urgent of many items in one pass.

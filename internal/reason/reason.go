@@ -158,7 +158,7 @@ const (
 	ExternalProbeDisagrees Reason = "ExternalProbeDisagrees"
 )
 
-// AboutOldCopy tells the reasons that OldCopy.Dead says no for.
+// AboutOldCopy reports whether OldCopy.Dead says no with the reason.
 func (r Reason) AboutOldCopy() bool {
 	return r == OldCopyGoing || r == AwaitingFence || r == StateNeedsSource
 }

@@ -12,7 +12,7 @@ import (
 // trail names it. Fields are only ever added within a version; docs/audit.md has them all.
 const Version = "audit.lifeboat.dev/v1"
 
-// Kind says what an [Audit] tells of.
+// Kind is what an [Audit] is about.
 type Kind string
 
 // What failovers and the pacer decide, and what operators order. They are written in the
@@ -76,7 +76,7 @@ type Audit struct {
 	Workflow   string     `json:"workflow,omitempty"` // id of the workflow that decided
 	Run        string     `json:"run,omitempty"`      // run id of the workflow that wrote this down
 	// Bindings are its objects, as "<namespace>/<name>", "-" for no namespace; one
-	// record tells of up to 500 of which the same is to be said. None: of the whole failover.
+	// record is about up to 500 of which the same is to be said. None: of the whole failover.
 	Bindings []string      `json:"bindings,omitempty"`
 	Resource string        `json:"resource,omitempty"` // what the one binding carries: "Deployment shop/cart"
 	Phase    string        `json:"phase,omitempty"`    // of the failover, after the decision

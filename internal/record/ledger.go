@@ -270,7 +270,7 @@ type PendingPurge struct {
 // CauseRecovery is the cause of an end that the cluster's recovery brought.
 const CauseRecovery = "recovery"
 
-// SaidCause is the cause as it is shown: outcome and reason tell a recovery by themselves.
+// SaidCause is the cause as it is shown: outcome and reason show a recovery by themselves.
 func SaidCause(cause string) string {
 	if cause == CauseRecovery {
 		return ""

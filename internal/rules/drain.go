@@ -23,32 +23,6 @@ func observeDrain(c karmada.Cluster) []RuleObservation {
 	return []RuleObservation{o}
 }
 
-// Faulty reports whether a cluster counts as failed for the fleet's pace: a rule whose taint
-// moves bindings matches, or such a taint of a rule stands until its removal window has
-// passed. A drain and a NoSchedule taint make a cluster unavailable, not faulty; a taint that
-// an operator put or ordered counts where the cluster is not Ready as well. A cluster that cannot
-// be understood counts by its conditions: garbled data makes no fleet look healthier.
-func Faulty(rules []Rule, c karmada.Cluster) (bool, reason.Reason) {
-	for _, t := range c.Added {
-		if karmada.Triggers(t.Effect) && t.Key != karmada.DrainTaintKey && t.Rule != karmada.TaintRule {
-			return true, reason.OursStands
-		}
-	}
-	if !c.Ready() && len(c.Ordered) > 0 {
-		return true, reason.TaintOrdered
-	}
-	if !c.Ready() && len(karmada.Foreign(c)) > 0 {
-		return true, reason.ForeignTaint
-	}
-	c.Drain, c.Ordered, c.Malformed = nil, nil, ""
-	for _, o := range Observe(rules, c, FactOf(c).Testified(ExternalProbeDown)) {
-		if o.Match == Matches && karmada.Triggers(o.Taint.Effect) {
-			return true, o.Reason
-		}
-	}
-	return false, reason.None
-}
-
 // DeletionPolicy says what a deletion timestamp on a cluster means.
 type DeletionPolicy string
 
@@ -65,9 +39,10 @@ const (
 // cannot be understood nothing is known for certain: all stays as it is.
 func observeOrdered(c karmada.Cluster) []RuleObservation {
 	var out []RuleObservation
+	undecided := []RuleObservation{{Rule: karmada.TaintRule, Match: Undecided, Reason: reason.Malformed}}
 	for _, o := range c.Ordered {
 		if o.Validate() != "" || c.Malformed != "" {
-			return []RuleObservation{{Rule: karmada.TaintRule, Match: Undecided, Reason: reason.Malformed}}
+			return undecided
 		}
 		out = append(out, RuleObservation{Rule: karmada.TaintRule, Taint: o.RuleTaint(), Match: Matches, Reason: reason.TaintOrdered})
 	}
@@ -76,7 +51,7 @@ func observeOrdered(c karmada.Cluster) []RuleObservation {
 			continue
 		}
 		if c.Malformed != "" {
-			return []RuleObservation{{Rule: karmada.TaintRule, Match: Undecided, Reason: reason.Malformed}}
+			return undecided
 		}
 		out = append(out, RuleObservation{Rule: karmada.TaintRule, Taint: karmada.RuleTaint{Key: a.Key, Effect: a.Effect}, Match: Mismatches})
 	}

@@ -70,13 +70,17 @@ func dueUnderHardUsed(used []corev1.Toleration, hard []corev1.Taint) Due {
 			if taint.TimeAdded == nil || !karmada.ToleratedBy(t, taint) {
 				continue
 			}
-			end := taint.TimeAdded.Add(seconds(*t.TolerationSeconds))
-			if !due.Affected || end.Before(due.At) {
-				due = Due{Affected: true, At: end, Taint: RefOf(taint), Reason: reason.TolerationExpired}
-			}
+			due.expires(taint, *t.TolerationSeconds)
 		}
 	}
 	return due
+}
+
+// expires counts the end of a toleration, if it is the earliest.
+func (d *Due) expires(taint corev1.Taint, after int64) {
+	if end := taint.TimeAdded.Add(seconds(after)); !d.Affected || end.Before(d.At) {
+		*d = Due{Affected: true, At: end, Taint: RefOf(taint), Reason: reason.TolerationExpired}
+	}
 }
 
 // usedTolerations takes, for each taint, the first toleration that matches it.
@@ -170,12 +174,8 @@ func dueUnderSoft(p Policy, soft []corev1.Taint) Due {
 	}
 	due := Due{Reason: reason.Tolerated}
 	for _, taint := range soft {
-		if taint.TimeAdded == nil {
-			continue
-		}
-		end := taint.TimeAdded.Add(seconds(*p.SoftSeconds))
-		if !due.Affected || end.Before(due.At) {
-			due = Due{Affected: true, At: end, Taint: RefOf(taint), Reason: reason.TolerationExpired}
+		if taint.TimeAdded != nil {
+			due.expires(taint, *p.SoftSeconds)
 		}
 	}
 	return due
@@ -198,8 +198,8 @@ func earlier(hard, soft Due) Due {
 	}
 }
 
-// TaintWord is what a policy says to one taint that moves bindings: the parts of
-// [DueUnder], told one by one.
+// TaintWord is what a policy says to one taint that moves bindings: a part of
+// [DueUnder].
 type TaintWord struct {
 	Taint TaintRef `json:"taint"`
 	// Toleration is the first that matches the taint; nil when none does, or when it is a soft one.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -90,11 +91,8 @@ func leavesOut(value, controller string) bool {
 // OldPurgeModes says what is wrong with the purge modes that a Karmada's eviction
 // tasks know, empty when nothing is: up to 1.14 there were others.
 func OldPurgeModes(known []string) string {
-	has := map[string]bool{}
-	for _, m := range known {
-		has[m] = true
-	}
-	if len(known) == 0 || (has[string(karmada.PurgeGracefully)] && has[string(karmada.PurgeDirectly)]) {
+	modern := slices.Contains(known, string(karmada.PurgeGracefully)) && slices.Contains(known, string(karmada.PurgeDirectly))
+	if len(known) == 0 || modern {
 		return ""
 	}
 	return fmt.Sprintf("its eviction tasks know the purge modes %s, as Karmada up to 1.14; want 1.15 or newer", strings.Join(known, ", "))

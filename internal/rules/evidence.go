@@ -116,13 +116,13 @@ func (e Evidence) Leaving() []karmada.AddedTaint {
 // hasWindow reports whether a window of this failover decides about a taint. For one without, the
 // recovery waited before it was confirmed.
 func (e Evidence) hasWindow(t karmada.AddedTaint) bool {
-	_, known := e.Windows[keyOf(t)]
+	_, known := e.Windows[KeyOf(t)]
 	return known
 }
 
 // Removable reports whether a Lifeboat taint may go now.
 func (e Evidence) Removable(t karmada.AddedTaint) bool {
-	w, known := e.Windows[keyOf(t)]
+	w, known := e.Windows[KeyOf(t)]
 	switch {
 	case known && e.TakenAway(t):
 		// Of the taint nothing is left but Lifeboat's record. A rule that matches puts it back.
@@ -140,8 +140,8 @@ func (e Evidence) TakenAway(t karmada.AddedTaint) bool {
 	return !unread && !e.Stands(karmada.RuleTaint{Key: t.Key, Effect: t.Effect})
 }
 
-// WellForLong reports whether every Lifeboat taint that moves bindings could go now. Without one (a
-// human removed the last) recovery is confirmed at once.
+// WellForLong reports whether every Lifeboat taint that moves bindings could go now. Without one (an
+// operator removed the last) recovery is confirmed at once.
 func (e Evidence) WellForLong() bool {
 	return !slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
 }
@@ -163,7 +163,7 @@ func (e Evidence) CordonStands() bool {
 		slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return !OfThisFailure(t) })
 }
 
-// CordonMatches reports whether a rule that asks for a NoSchedule taint matches, however long.
+// CordonMatches reports whether a rule with a NoSchedule taint matches, however long.
 func (e Evidence) CordonMatches() bool {
 	return e.Windows.Any(func(w Window) bool {
 		return w.Matching && !karmada.Triggers(w.Taint.Effect)
@@ -176,7 +176,8 @@ func (e Evidence) SoftMatters() bool {
 		e.Windows.Any(func(w Window) bool { return w.Taint.Effect == karmada.EffectPreferNoExecute })
 }
 
-func keyOf(t karmada.AddedTaint) WindowKey {
+// KeyOf is the key of the window that decides about a Lifeboat taint.
+func KeyOf(t karmada.AddedTaint) WindowKey {
 	return RuleObservation{Rule: t.Rule, Taint: karmada.RuleTaint{Key: t.Key, Effect: t.Effect}}.Key()
 }
 

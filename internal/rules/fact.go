@@ -87,17 +87,17 @@ func TurnsOf(c karmada.Cluster) Turns {
 func (t Turns) Outage() string { return karmada.OutageOf(t[karmada.ConditionReady]) }
 
 // Unseen are the types of condition that have turned away and back again since, of which
-// no fact tells: each stands as it stood, and turned to that at another time.
+// no fact speaks: each stands as it stood, and turned to that at another time.
 func (t Turns) Unseen(now Turns, facts []ClusterFact) []string {
 	var unseen []string
 	for kind, is := range now {
 		was := t[kind]
 		status, _, _ := strings.Cut(is, "@")
 		before, _, noted := strings.Cut(was, "@")
-		told := func(f ClusterFact) bool {
+		seen := func(f ClusterFact) bool {
 			return slices.ContainsFunc(f.Conditions, func(c FactCondition) bool { return c.Type == kind && c.Status != status })
 		}
-		if noted && was != is && before == status && !slices.ContainsFunc(facts, told) {
+		if noted && was != is && before == status && !slices.ContainsFunc(facts, seen) {
 			unseen = append(unseen, kind)
 		}
 	}

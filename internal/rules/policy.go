@@ -24,23 +24,23 @@ func (p Policy) ReadSoft(policyAnnotation string) Policy {
 	return p.withSoft("its policy's annotation", policyAnnotation)
 }
 
-// SoftRead reports whether it is known how long soft taints are borne: always for a
+// SoftRead reports whether it is known how long the binding stays under soft taints: always for a
 // binding that they do not move.
 func (p Policy) SoftRead() bool {
 	return !p.ClusterFailover || p.SoftSeconds != nil || p.SoftMalformed != ""
 }
 
 func (p Policy) withSoft(whose, text string) Policy {
-	seconds := DefaultSoftToleration
+	soft := DefaultSoftToleration
 	if text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
 			p.SoftMalformed = fmt.Sprintf("%s %s is %.40q, which is no number of seconds", whose, karmada.AnnotationTolerationSeconds, text)
 			return p
 		}
-		seconds = n
+		soft = n
 	}
-	p.SoftSeconds = &seconds
+	p.SoftSeconds = &soft
 	return p
 }
 
@@ -51,8 +51,7 @@ func softOf(p Policy, b *karmada.Binding) Policy {
 		return p
 	}
 	if b.SoftTolerationSeconds != nil {
-		seconds := *b.SoftTolerationSeconds
-		p.SoftSeconds = &seconds
+		p.SoftSeconds = b.SoftTolerationSeconds
 		return p
 	}
 	if own := b.Annotations[karmada.AnnotationTolerationSeconds]; own != "" {
@@ -73,7 +72,7 @@ type Policy struct {
 	ClusterFailover bool `json:"clusterFailover,omitempty"`
 	// NotDrained reports that a drain's selector leaves it out.
 	NotDrained bool `json:"notDrained,omitempty"`
-	// SoftSeconds is how long soft taints are borne; nil while that is not read.
+	// SoftSeconds is how long it stays under soft taints; nil while that is not read.
 	SoftSeconds *int64 `json:"softSeconds,omitempty"`
 	// SoftMalformed says why that cannot be understood: then soft taints move nothing.
 	SoftMalformed string `json:"softMalformed,omitempty"`

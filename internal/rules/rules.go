@@ -18,25 +18,14 @@ import (
 var ourSideReasons = sets.New("StatusCollectionFailed")
 
 // notReachable is the reason of condition Ready for a dead member, and for one to which
-// Karmada's credential or certificate has expired: nothing in the Cluster tells them apart.
+// Karmada's credential or certificate has expired: nothing in the Cluster distinguishes them.
 const notReachable = "ClusterNotReachable"
 
 // Validate says what is wrong with a rule, empty when nothing is. A wrong rule is
 // refused as a whole: half a rule could taint where its author said not to.
 func (r Rule) Validate() string {
-	checks := []func() string{
-		r.validateTargets,
-		r.validateConditions,
-		r.validateTaints,
-		r.validateReach,
-	}
-	var problems []string
-	for _, check := range checks {
-		if p := check(); p != "" {
-			problems = append(problems, p)
-		}
-	}
-	return strings.Join(problems, "; ")
+	problems := []string{r.validateTargets(), r.validateConditions(), r.validateTaints(), r.validateReach()}
+	return strings.Join(slices.DeleteFunc(problems, func(p string) bool { return p == "" }), "; ")
 }
 
 func (r Rule) validateTargets() string {
@@ -100,14 +89,11 @@ func (r Rule) validateTaints() string {
 // validateReach keeps a rule without conditions from emptying the whole fleet; a
 // policy without any never adds a taint.
 func (r Rule) validateReach() string {
-	if r.Policy || len(r.MatchConditions) > 0 || !r.triggers() || r.TargetClusters.Narrow() {
+	triggers := slices.ContainsFunc(r.Taints, func(t karmada.RuleTaint) bool { return karmada.Triggers(t.Effect) })
+	if r.Policy || len(r.MatchConditions) > 0 || !triggers || r.TargetClusters.Narrow() {
 		return ""
 	}
 	return "matchConditions is empty, so a taint that moves bindings needs targetClusters with names, labels or fields"
-}
-
-func (r Rule) triggers() bool {
-	return slices.ContainsFunc(r.Taints, func(t karmada.RuleTaint) bool { return karmada.Triggers(t.Effect) })
 }
 
 func (r Rule) problem() string {
@@ -274,7 +260,7 @@ func Observe(rules []Rule, c karmada.Cluster, fact ClusterFact) []RuleObservatio
 	return out
 }
 
-// memberAnswers reports whether the external probe contradicts the rule: the rule asks for the
+// memberAnswers reports whether the external probe contradicts the rule: the rule reads the
 // Ready condition, Karmada cannot reach the member, and the member answers the probe.
 func (r Rule) memberAnswers(fact ClusterFact) bool {
 	asks := func(m MatchCondition) bool { return m.ConditionType == karmada.ConditionReady }
@@ -302,13 +288,12 @@ func (o RuleObservation) contradicted(c karmada.Cluster) RuleObservation {
 // that only cordons needs the workflow, too: its windows are durable there. It decides only
 // which workflow gets the fact.
 func Suspected(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.Reason) {
-	if c.Drain != nil {
+	switch {
+	case c.Drain != nil:
 		return true, reason.Drained
-	}
-	if len(c.Ordered) > 0 {
+	case len(c.Ordered) > 0:
 		return true, reason.TaintOrdered
-	}
-	if c.CarriesOurs() {
+	case c.CarriesOurs():
 		return true, reason.OursStands
 	}
 	for _, t := range c.Taints {
@@ -321,6 +306,32 @@ func Suspected(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.R
 	}
 	for _, o := range Observe(rules, c, FactOf(c).Testified(w)) {
 		if o.Match == Matches || o.Reason == reason.MemberAnswers {
+			return true, o.Reason
+		}
+	}
+	return false, reason.None
+}
+
+// Faulty reports whether a cluster counts as failed for the fleet's pace: a rule whose taint
+// moves bindings matches, or such a taint of a rule stands until its removal window has
+// passed. A drain and a NoSchedule taint make a cluster unavailable, not faulty; a taint that
+// an operator put or ordered counts where the cluster is not Ready as well. A cluster that cannot
+// be understood counts by its conditions: garbled data makes no fleet look healthier.
+func Faulty(rules []Rule, c karmada.Cluster) (bool, reason.Reason) {
+	for _, t := range c.Added {
+		if karmada.Triggers(t.Effect) && t.Key != karmada.DrainTaintKey && t.Rule != karmada.TaintRule {
+			return true, reason.OursStands
+		}
+	}
+	if !c.Ready() && len(c.Ordered) > 0 {
+		return true, reason.TaintOrdered
+	}
+	if !c.Ready() && len(karmada.Foreign(c)) > 0 {
+		return true, reason.ForeignTaint
+	}
+	c.Drain, c.Ordered, c.Malformed = nil, nil, ""
+	for _, o := range Observe(rules, c, FactOf(c).Testified(ExternalProbeDown)) {
+		if o.Match == Matches && karmada.Triggers(o.Taint.Effect) {
 			return true, o.Reason
 		}
 	}

@@ -23,24 +23,29 @@ func OptedOut(annotations map[string]string) bool {
 // Unsupported says why a binding cannot be moved safely by this version, reason.None
 // when it can. What is not understood is blocked, never treated as something simpler.
 func Unsupported(b *karmada.Binding, purge karmada.PurgeMode) (reason.Reason, string) {
-	if why, message := malformed(b); why != reason.None {
-		return why, message
-	}
-	if why, message := unknownPurgeMode(purge); why != reason.None {
-		return why, message
-	}
-	if why, message := preservedDirectly(b, purge); why != reason.None {
-		return why, message
+	switch {
+	case b.Malformed != "":
+		return reason.Malformed, b.Malformed
+	case !purge.Known():
+		return reason.Malformed, fmt.Sprintf("purge mode %q is none of Gracefully, Directly, Never", purge)
+	case b.PreservesCopies && purge == karmada.PurgeDirectly:
+		// Karmada starts the new copy as soon as the old Work is gone, and the copy of that Work runs on.
+		return reason.CopyPreserved, "spec.preserveResourcesOnDeletion is set: under purge mode Directly the new copy would start while the old one runs on"
 	}
 	return UnsupportedShape(b)
 }
 
 // UnsupportedShape is Unsupported without the purge mode, which takes the policy to know.
 func UnsupportedShape(b *karmada.Binding) (reason.Reason, string) {
+	switch {
+	case b.Malformed != "":
+		return reason.Malformed, b.Malformed
+	case b.SchedulerName != "" && b.SchedulerName != karmada.DefaultSchedulerName:
+		return reason.ForeignScheduler, fmt.Sprintf("scheduler %q places it, whose rules are not known", b.SchedulerName)
+	case b.SchedulingSuspended:
+		return reason.SchedulingSuspended, "its scheduling is suspended: nothing would place it elsewhere"
+	}
 	checks := []func(*karmada.Binding) (reason.Reason, string){
-		malformed,
-		foreignScheduler,
-		suspendedScheduling,
 		components,
 		dependents,
 		placementFields, // before all that follow: they read the placement
@@ -52,27 +57,6 @@ func UnsupportedShape(b *karmada.Binding) (reason.Reason, string) {
 		if why, message := check(b); why != reason.None {
 			return why, message
 		}
-	}
-	return reason.None, ""
-}
-
-func malformed(b *karmada.Binding) (reason.Reason, string) {
-	if b.Malformed != "" {
-		return reason.Malformed, b.Malformed
-	}
-	return reason.None, ""
-}
-
-func foreignScheduler(b *karmada.Binding) (reason.Reason, string) {
-	if b.SchedulerName != "" && b.SchedulerName != karmada.DefaultSchedulerName {
-		return reason.ForeignScheduler, fmt.Sprintf("scheduler %q places it, whose rules are not known", b.SchedulerName)
-	}
-	return reason.None, ""
-}
-
-func suspendedScheduling(b *karmada.Binding) (reason.Reason, string) {
-	if b.SchedulingSuspended {
-		return reason.SchedulingSuspended, "its scheduling is suspended: nothing would place it elsewhere"
 	}
 	return reason.None, ""
 }
@@ -175,32 +159,11 @@ func divisionFields(b *karmada.Binding) (reason.Reason, string) {
 	case weights.DynamicWeight != "":
 		return reason.NotSupportedPlacement, fmt.Sprintf("its replicas are divided by dynamic weight %s", weights.DynamicWeight)
 	}
-	return staticWeights(weights.StaticWeightList)
-}
-
-func staticWeights(list []karmada.StaticWeight) (reason.Reason, string) {
-	for _, w := range list {
+	for _, w := range weights.StaticWeightList {
 		// Beyond this the scheduler's own arithmetic would overflow.
 		if w.Weight < 0 || w.Weight > math.MaxInt32 {
 			return reason.NotSupportedPlacement, fmt.Sprintf("static weight %d is out of range", w.Weight)
 		}
 	}
 	return reason.None, ""
-}
-
-// preservedDirectly blocks what would run twice: Karmada starts the new copy as soon as the
-// old Work is gone, and the copy of that Work runs on.
-func preservedDirectly(b *karmada.Binding, purge karmada.PurgeMode) (reason.Reason, string) {
-	if b.PreservesCopies && purge == karmada.PurgeDirectly {
-		return reason.CopyPreserved, "spec.preserveResourcesOnDeletion is set: under purge mode Directly the new copy would start while the old one runs on"
-	}
-	return reason.None, ""
-}
-
-// unknownPurgeMode blocks an unknown mode: a guess would move the binding some other way.
-func unknownPurgeMode(mode karmada.PurgeMode) (reason.Reason, string) {
-	if mode.Known() {
-		return reason.None, ""
-	}
-	return reason.Malformed, fmt.Sprintf("purge mode %q is none of Gracefully, Directly, Never", mode)
 }
