@@ -49,7 +49,7 @@ type actor struct {
 type actStep func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error)
 
 // act reads and takes a step; after a lost race it starts over.
-func (a actor) act(ctx context.Context, op string, r MoveRef, step actStep) (out ActResult, err error) {
+func (a actor) act(ctx context.Context, op string, r MigrationRef, step actStep) (out ActResult, err error) {
 	if r.Mode != rules.ModeEnforce {
 		return ActResult{End: ActRefused, Reason: reason.ModeObserve}, nil
 	}
@@ -84,7 +84,7 @@ func written(after karmada.Binding, err error) (ActResult, error) {
 }
 
 // oldCopyDead looks once more whether Karmada has deleted the old copy, or a fence proves it dead.
-func (a releaser) oldCopyDead(ctx context.Context, b *karmada.Binding, r MoveRef, fleet []karmada.Cluster) (proof.OldCopy, error) {
+func (a releaser) oldCopyDead(ctx context.Context, b *karmada.Binding, r MigrationRef, fleet []karmada.Cluster) (proof.OldCopy, error) {
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
 	work, err := a.oldWork(ctx, b, r)
 	if err != nil {
@@ -97,7 +97,7 @@ func (a releaser) oldCopyDead(ctx context.Context, b *karmada.Binding, r MoveRef
 // oldWork is what there is of the old copy, nil only where no Work carries the binding's
 // id and the very one that was held is gone as well: a changed label ends no
 // copy.
-func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef) (*karmada.Work, error) {
+func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MigrationRef) (*karmada.Work, error) {
 	w, err := k.Reader.WorkOf(ctx, b, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) && r.OldWork != nil {
 		if w, err = k.Reader.Work(ctx, r.OldWork.Namespace, r.OldWork.Name); err == nil && w.UID != r.OldWork.UID {
@@ -112,7 +112,7 @@ func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MoveRef) (*ka
 
 // RestoreRequest puts the cluster back with its replicas and drops Lifeboat's task.
 type RestoreRequest struct {
-	MoveRef
+	MigrationRef
 	// EvenIfPlaced restores what is placed: its placement would take the cluster straight back.
 	EvenIfPlaced bool `json:"evenIfPlaced,omitempty"`
 	// EvenIfFailing restores onto a cluster that fails: an operator cancelled.
@@ -135,7 +135,7 @@ type restorer struct {
 // answered Lifeboat's eviction: its blind patch could still undo the write. It refuses,
 // too, when the cluster fails again and no operator ordered it all the same.
 func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
-	return a.act(ctx, "restore binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
+	return a.act(ctx, "restore binding", r.MigrationRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
 		source, known := find(fleet, r.Cluster, r.ClusterUID)
 		switch {
 		case look.TaskNote != "":
@@ -181,7 +181,7 @@ type holdTasks struct{ actor }
 
 // HoldAgain puts Lifeboat's task on a binding whose restored cluster the scheduler took out, or from
 // whose cluster Karmada's own taint manager evicts it: beside the task of that one.
-func (a holdTasks) HoldAgain(ctx context.Context, r MoveRef) (ActResult, error) {
+func (a holdTasks) HoldAgain(ctx context.Context, r MigrationRef) (ActResult, error) {
 	return a.act(ctx, "hold binding again", r, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
 		switch {
 		case look.Held:
@@ -228,7 +228,7 @@ func (a holdTasks) holdPurge(ctx context.Context, b *karmada.Binding, frozen kar
 // patch put it back while Lifeboat's task stands. It is no new eviction and needs no
 // permit, but it obeys halt and pause, and re-reads that the cluster still fails.
 func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
-	ref := MoveRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
+	ref := MigrationRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
 	since := a.clock.Start()
 	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String()); err != nil {
 		return ActResult{End: ActRefused, Reason: reason.Halted, Message: err.Error()}, nil
@@ -259,13 +259,13 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 
 // MarkRequest leaves Lifeboat's task to an operator.
 type MarkRequest struct {
-	MoveRef
+	MigrationRef
 	Reason string `json:"reason"`
 }
 
 // MarkTask gives Lifeboat's task another reason: from then on no Lifeboat run touches it.
 func (a holdTasks) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
-	return a.act(ctx, "mark task of binding", r.MoveRef, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
+	return a.act(ctx, "mark task of binding", r.MigrationRef, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
 		if task, _ := b.TaskFor(r.Cluster); !look.Held || task.Reason == r.Reason {
 			return ActResult{End: ActAlready}, nil
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // moved is a bench whose binding was evicted, placed on m2 and is healthy there.
-func moved(t *testing.T) (*bench, activities.MoveRef) {
+func moved(t *testing.T) (*bench, activities.MigrationRef) {
 	t.Helper()
 	b := newBench(t)
 	b.fail()
@@ -114,7 +114,7 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 				r.HealthyFor = 0
 			}, end: activities.ActDone, reason: reason.Written,
 		},
-		"left to a human": {
+		"left to an operator": {
 			arrange: func(b *bench, r *activities.ReleaseRequest) {
 				b.world.Change(r.Key, func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonKept })
 			}, end: activities.ActRefused, reason: reason.ForeignTask,
@@ -130,7 +130,7 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
-			r := activities.ReleaseRequest{MoveRef: ref, HealthyFor: well}
+			r := activities.ReleaseRequest{MigrationRef: ref, HealthyFor: well}
 			c.arrange(b, &r)
 			out := must[activities.ActResult](b, activities.NameRelease, r)
 			require.Equal(t, c.end, out.End, "%+v", out)
@@ -141,7 +141,7 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 }
 
 // unplaced is a bench whose binding was evicted and found no fit.
-func unplaced(t *testing.T) (*bench, activities.MoveRef) {
+func unplaced(t *testing.T) (*bench, activities.MigrationRef) {
 	t.Helper()
 	b := newBench(t)
 	b.fail()
@@ -160,7 +160,7 @@ func TestARestoreWaitsForTheSchedulersAnswer(t *testing.T) {
 	ref := b.ref(b.evict())
 	b.world.SetReady("m1", true)
 	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Status.Scheduled = nil })
-	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref})
 	require.Equal(t, activities.ActRefused, out.End)
 	require.Equal(t, reason.RestoreUnanswered, out.Reason)
 	require.Empty(t, b.world.Log("restore"))
@@ -169,12 +169,12 @@ func TestARestoreWaitsForTheSchedulersAnswer(t *testing.T) {
 // Rules: R4.9-21.
 func TestARestorePutsBackInOneWriteWhatWasTakenOut(t *testing.T) {
 	b, ref := unplaced(t)
-	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref})
 	require.Equal(t, activities.ActDone, out.End, "%+v", out)
 	after := b.world.Peek(ref.Key)
 	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, after.Clusters)
 	require.Empty(t, after.Tasks)
-	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref}).End)
+	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref}).End)
 	require.Len(t, b.world.Log("restore"), 1)
 }
 
@@ -182,17 +182,17 @@ func TestARestorePutsBackInOneWriteWhatWasTakenOut(t *testing.T) {
 func TestARestoreIsRefusedWhereItWouldUndoAnothersWork(t *testing.T) {
 	b, ref := moved(t)
 	b.world.SetReady("m1", true)
-	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref})
 	require.Equal(t, reason.Placed, out.Reason)
 	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })
-	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref, EvenIfPlaced: true})
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref, EvenIfPlaced: true})
 	require.Equal(t, reason.ForeignTask, out.Reason)
 	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks = nil })
-	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref})
 	require.Equal(t, reason.NotTargeting, out.Reason)
 	gone, ref := unplaced(t)
 	gone.world.DeleteCluster("m1")
-	out = must[activities.ActResult](gone, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	out = must[activities.ActResult](gone, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref})
 	require.Equal(t, reason.ClusterGone, out.Reason)
 	require.Empty(t, append(b.world.Log("restore"), gone.world.Log("restore")...))
 }
@@ -233,11 +233,11 @@ func TestAHoldGoesBackOnlyWhereNothingElseHolds(t *testing.T) {
 // Rules: R4.9-49.
 func TestAMarkedTaskIsLeftAloneByEveryLaterWrite(t *testing.T) {
 	b, ref := moved(t)
-	mark := activities.MarkRequest{MoveRef: ref, Reason: karmada.TaskReasonNeedsOperator}
+	mark := activities.MarkRequest{MigrationRef: ref, Reason: karmada.TaskReasonNeedsOperator}
 	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
 	require.Equal(t, activities.ActAlready, must[activities.ActResult](b, activities.NameMarkTask, mark).End)
 	require.Equal(t, karmada.TaskReasonNeedsOperator, must[activities.Observation](b, activities.NameObserve, ref).TaskNote)
-	require.Equal(t, reason.ForeignTask, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour}).Reason)
+	require.Equal(t, reason.ForeignTask, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour}).Reason)
 	require.Empty(t, must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"}).Orphans)
 }
 
@@ -276,7 +276,7 @@ func TestAnOldWorkIsFollowedByItsUID(t *testing.T) {
 	ref.WantWork = true
 	r := activities.WorkRequest{Cluster: "m1", Key: ref.Key, Work: *must[activities.Observation](b, activities.NameObserve, ref).OldWork}
 	require.Equal(t, activities.WorkState{Away: true}, must[activities.WorkState](b, activities.NameObserveWork, r))
-	must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	require.Equal(t, activities.WorkState{Away: true, Deleting: true}, must[activities.WorkState](b, activities.NameObserveWork, r))
 	b.world.SetReady("m1", true)
 	require.True(t, must[activities.WorkState](b, activities.NameObserveWork, r).Gone)
@@ -293,7 +293,7 @@ func TestRelease_SourceAnswers_SeesTheOldWorkGone(t *testing.T) {
 			old, err := b.world.WorkOf(t.Context(), ptr(b.world.Peek(ref.Key)), "m1")
 			require.NoError(t, err)
 			ref.OldWork = &old
-			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 			require.Equal(t, activities.ActDone, out.End, "%s: %s", out.Reason, out.Message)
 			require.Equal(t, answers, out.Purged)
 		})
@@ -369,7 +369,7 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 			ref := b.ref(evicted)
 			b.pass(20e9)
 			b.world.SetReady("m1", true)
-			r := activities.RestoreRequest{MoveRef: ref, PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true}
+			r := activities.RestoreRequest{MigrationRef: ref, PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true}
 			r.OldWork = evicted.OldWork
 			c.arrange(b, &r)
 			out := must[activities.ActResult](b, activities.NameRestore, r)
@@ -390,24 +390,24 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 func TestARestoreStopsWhereTheClusterFailsAgain(t *testing.T) {
 	b, ref := unplaced(t)
 	b.world.SetReady("m1", false)
-	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	out := must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref})
 	require.Equal(t, reason.ConditionsMatch, out.Reason)
 	b.world.SetReady("m1", true)
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref})
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref})
 	require.Equal(t, reason.ConditionsMatch, out.Reason)
 	require.Empty(t, b.world.Log("restore"))
-	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MoveRef: ref, EvenIfFailing: true})
-	require.Equal(t, activities.ActDone, out.End, "a human who cancels has his way")
+	out = must[activities.ActResult](b, activities.NameRestore, activities.RestoreRequest{MigrationRef: ref, EvenIfFailing: true})
+	require.Equal(t, activities.ActDone, out.End, "an operator who cancels has his way")
 }
 
-func TestAReleaseOnAHumansOrderNeverTakesTheLastCopy(t *testing.T) {
+func TestAReleaseOnAnOperatorsOrderNeverTakesTheLastCopy(t *testing.T) {
 	b, ref := unplaced(t)
-	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, Ordered: true})
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, Ordered: true})
 	require.Equal(t, activities.ActRefused, out.End)
 	require.Len(t, b.world.Peek(ref.Key).Tasks, 1)
 	b, ref = moved(t)
-	out = must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, Ordered: true})
+	out = must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, Ordered: true})
 	require.Equal(t, activities.ActDone, out.End)
 }
 

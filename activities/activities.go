@@ -17,15 +17,15 @@ import (
 
 // Activities look at Karmada and act on it. All dependencies are ports.
 type Activities struct {
-	Reader Reader
-	Recent FleetReader  // shared lists of clusters and rules; nil: Reader's
-	Cached BindingCache // every binding as last seen; nil: they are listed
-	Writer Writer
-	Events EventRecorder
-	Owners Owners
-	Moves  Moves // nil: none can be queried, as in a plan without Temporal
-	Pacer  Pacer
-	Prober Prober // nil: no probes
+	Reader     Reader
+	Recent     FleetReader  // shared lists of clusters and rules; nil: Reader's
+	Cached     BindingCache // every binding as last seen; nil: they are listed
+	Writer     Writer
+	Events     EventRecorder
+	Owners     Owners
+	Migrations Migrations // nil: none can be queried, as in a plan without Temporal
+	Pacer      Pacer
+	Prober     Prober // nil: no probes
 	// Controller is the leader Lease of the controller itself; nil: migrations look more often.
 	Controller ManagerReader
 	Manager    ManagerReader // nil: health has to outlast detection before each release

@@ -56,7 +56,7 @@ var asking = map[string]func(*bench) queue.ApprovalRules{
 }
 
 // Rules: R4.6-21, R4.6-22, R4.6-29.
-func TestWhatARuleAsksForWaitsForAHumanAtTheCheckAndAtTheWrite(t *testing.T) {
+func TestWhatARuleAsksForWaitsForAnOperatorAtTheCheckAndAtTheWrite(t *testing.T) {
 	for name, rules := range asking {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

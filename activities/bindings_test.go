@@ -112,7 +112,7 @@ func TestFindOrphans_TaskEndedSinceTheCacheSawIt_IsNone(t *testing.T) {
 		return must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"})
 	}
 	require.Len(t, orphans().Orphans, 1)
-	must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: 1 << 50})
+	must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: 1 << 50})
 	require.Empty(t, orphans().Orphans)
 	b.world.DeleteBinding(ref.Key)
 	require.Empty(t, orphans().Orphans)

@@ -172,7 +172,7 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 // the evacuation taint either.
 //
 // Rules: R4.3-2, R4.2-6.
-func TestAnOptOutTakesTheEvacuationTaintAwayBesideAHumansTaint(t *testing.T) {
+func TestAnOptOutTakesTheEvacuationTaintAwayBesideAnOperatorsTaint(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
@@ -200,7 +200,7 @@ func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 	b.acts.Settings.Terms.Mode = rules.ModeObserve // what began in enforce is cleaned whatever the config says now
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
 	require.Equal(t, []string{karmada.EvacuatingTaintKey + ":NoSchedule", "maintenance:NoExecute"}, out.Standing,
-		"a human's taint still makes bindings move")
+		"an operator's taint still makes bindings move")
 	require.Len(t, out.Ours, 1)
 
 	b.world.DropTaint("m1", "maintenance")
@@ -222,7 +222,7 @@ func TestAFailoverThatObservesRemovesNothingEither(t *testing.T) {
 }
 
 // Rules: R4.9-37, R4.9-38.
-func TestAHumansOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
+func TestAnOperatorsOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
@@ -502,13 +502,13 @@ func TestAnEvictionUnderASoftTaintAsksWhetherItsOwnSecondsHaveRunOut(t *testing.
 		arrange func(*bench)
 		end     activities.EvictEnd
 	}{
-		"they have":                     {policy: softPolicy(60), arrange: func(*bench) {}, end: activities.EvictWritten},
-		"they have not":                 {policy: softPolicy(61), arrange: func(*bench) {}, end: activities.EvictNotAffected},
-		"it has no spec.failover":       {policy: rules.Policy{}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
-		"nobody read how long":          {policy: rules.Policy{ClusterFailover: true}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
-		"its rule matches no more":      {policy: softPolicy(60), arrange: func(b *bench) { b.network(corev1.ConditionTrue) }, end: activities.EvictNotAffected},
-		"a human took the taint away":   {policy: softPolicy(60), arrange: func(b *bench) { b.world.DropTaint("m1", slowKey) }, end: activities.EvictNotAffected},
-		"clusterTolerations do not aid": {policy: rules.Policy{ClusterFailover: true, SoftSeconds: softPolicy(60).SoftSeconds, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, arrange: func(*bench) {}, end: activities.EvictWritten},
+		"they have":                       {policy: softPolicy(60), arrange: func(*bench) {}, end: activities.EvictWritten},
+		"they have not":                   {policy: softPolicy(61), arrange: func(*bench) {}, end: activities.EvictNotAffected},
+		"it has no spec.failover":         {policy: rules.Policy{}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
+		"nobody read how long":            {policy: rules.Policy{ClusterFailover: true}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
+		"its rule matches no more":        {policy: softPolicy(60), arrange: func(b *bench) { b.network(corev1.ConditionTrue) }, end: activities.EvictNotAffected},
+		"an operator took the taint away": {policy: softPolicy(60), arrange: func(b *bench) { b.world.DropTaint("m1", slowKey) }, end: activities.EvictNotAffected},
+		"clusterTolerations do not aid":   {policy: rules.Policy{ClusterFailover: true, SoftSeconds: softPolicy(60).SoftSeconds, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, arrange: func(*bench) {}, end: activities.EvictWritten},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -31,7 +31,7 @@ type HoldersWrite struct {
 
 // DependentsRequest is about the dependents of one parent's migration.
 type DependentsRequest struct {
-	MoveRef
+	MigrationRef
 	// Held are those that the migration entered itself on.
 	Held []karmada.BindingKey `json:"held,omitempty"`
 	// Search looks through all bindings for tasks that name the migration: one that
@@ -90,13 +90,13 @@ func (d dependents) HoldDependents(ctx context.Context, r DependentsRequest) (De
 		if out.Reason != reason.None {
 			return out, nil
 		}
-		d.holdDependent(ctx, key, r.MoveRef, &out)
+		d.holdDependent(ctx, key, r.MigrationRef, &out)
 	}
 	return out, nil
 }
 
 // holdDependent enters the migration on one dependent.
-func (d dependents) holdDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, out *DependentsResult) {
+func (d dependents) holdDependent(ctx context.Context, key karmada.BindingKey, r MigrationRef, out *DependentsResult) {
 	plan, err := d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
 		return proof.PlanHold(b, r.Cluster, r.Owner)
 	})
@@ -207,7 +207,7 @@ func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (De
 	}
 	keys := r.Held
 	if r.Lost || r.Search && (gone || mayHaveDependents(&parent)) {
-		named, err := d.search(ctx, func(b *karmada.Binding) bool { return heldBy(b, r.MoveRef) })
+		named, err := d.search(ctx, func(b *karmada.Binding) bool { return heldBy(b, r.MigrationRef) })
 		if err != nil {
 			return out, classify("search dependents of", r.Key.String(), err)
 		}
@@ -216,7 +216,7 @@ func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (De
 		}
 	}
 	for _, key := range keys {
-		plan, err := d.leave(ctx, key, r.MoveRef, &parent, gone)
+		plan, err := d.leave(ctx, key, r.MigrationRef, &parent, gone)
 		if err != nil {
 			return out, classify("drop dependent", key.String(), err)
 		}
@@ -234,13 +234,13 @@ func mayHaveDependents(b *karmada.Binding) bool {
 	return b.PropagateDeps || karmada.DependenciesOf(b).Known
 }
 
-func heldBy(b *karmada.Binding, r MoveRef) bool {
+func heldBy(b *karmada.Binding, r MigrationRef) bool {
 	task, _ := b.TaskFor(r.Cluster)
 	return b.Key != r.Key && task != nil && task.Ours() && slices.Contains(task.Others(), r.Owner)
 }
 
 // leave takes the migration out of one dependent, or leaves its task to an operator.
-func (d dependents) leave(ctx context.Context, key karmada.BindingKey, r MoveRef, parent *karmada.Binding, gone bool) (proof.HoldPlan, error) {
+func (d dependents) leave(ctx context.Context, key karmada.BindingKey, r MigrationRef, parent *karmada.Binding, gone bool) (proof.HoldPlan, error) {
 	if task, _ := parent.TaskFor(r.Cluster); !gone && task != nil && task.LeftForGood() {
 		return proof.HoldPlan{Done: true}, d.markDependent(ctx, key, r, task.Reason)
 	}
@@ -251,7 +251,7 @@ func (d dependents) leave(ctx context.Context, key karmada.BindingKey, r MoveRef
 
 // markDependent gives a dependent's task the reason of its parent's. Where a migration of
 // the dependent itself holds it too, the holder stays in it; it is marked once that is over.
-func (d dependents) markDependent(ctx context.Context, key karmada.BindingKey, r MoveRef, reason string) error {
+func (d dependents) markDependent(ctx context.Context, key karmada.BindingKey, r MigrationRef, reason string) error {
 	return d.retryConflict(ctx, string(key.Kind()), func() error {
 		b, gone, err := d.binding(ctx, key, "")
 		if gone || err != nil {

@@ -23,7 +23,7 @@ func (b *bench) withConfig() {
 }
 
 func (b *bench) dependents(edit ...func(*activities.DependentsRequest)) activities.DependentsRequest {
-	r := activities.DependentsRequest{MoveRef: b.ref(activities.EvictResult{})}
+	r := activities.DependentsRequest{MigrationRef: b.ref(activities.EvictResult{})}
 	for _, e := range edit {
 		e(&r)
 	}
@@ -95,7 +95,7 @@ func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.PropagateDeps = false })
 		}, waits: false},
-		"it is left to a human, and so is what it needs": {arrange: func(b *bench) {
+		"it is left to an operator, and so is what it needs": {arrange: func(b *bench) {
 			b.moveApp("m2")
 			b.world.Change(appKey("app"), func(x *karmada.Binding) {
 				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator, Message: "owner-1"}}
@@ -181,7 +181,7 @@ func TestADeadHolderIsNotDroppedFromUnderItsOldCopy(t *testing.T) {
 		want    string
 	}{
 		"kept":                           {parent: karmada.TaskReasonKept, want: "LifeboatKept: " + deadHolder},
-		"left to a human":                {parent: karmada.TaskReasonNeedsOperator, want: "LifeboatNeedsOperator: " + deadHolder},
+		"left to an operator":            {parent: karmada.TaskReasonNeedsOperator, want: "LifeboatNeedsOperator: " + deadHolder},
 		"to be adopted":                  {parent: karmada.TaskReason, want: "LifeboatDependent: " + deadHolder},
 		"its old copy has gone":          {parent: karmada.TaskReasonBanned},
 		"it has moved":                   {},
@@ -246,7 +246,7 @@ func TestHoldersAreFoundAfterPropagateDepsIsSwitchedOff(t *testing.T) {
 			b.withConfig()
 			b.held(configKey, karmada.TaskReasonDependent, "owner-1")
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.PropagateDeps, x.Annotations = false, c.list })
-			c.ask.MoveRef = b.dependents().MoveRef
+			c.ask.MigrationRef = b.dependents().MigrationRef
 			must[activities.DependentsResult](b, activities.NameDropDependents, c.ask)
 			require.Empty(t, b.holders())
 		})

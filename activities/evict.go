@@ -239,7 +239,7 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 	if stop, err := a.stillMoves(ctx, r, at.cluster, out); stop || err != nil {
 		return stop, err
 	}
-	check, err := a.judge.judgeMove(ctx, at.binding, r.Cluster, at.fleet, ask{
+	check, err := a.judge.judgeMigration(ctx, at.binding, r.Cluster, at.fleet, ask{
 		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, headroom: at.headroom,
 		question: r.question(), extent: at.extent,
 	})

@@ -112,7 +112,7 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
 			}, end: activities.EvictElsewhere, reason: reason.NotTargeting,
 		},
-		"another hand moved it, and a task was left to a human": {
+		"another hand moved it, and a task was left to an operator": {
 			arrange: func(b *bench, _ *activities.EvictRequest) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) {
 					x.Clusters[0].Name = "m2"
@@ -264,7 +264,7 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 		"not put back": {
 			arrange: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = nil }) }, end: activities.ActAlready,
 		},
-		"left to a human": {
+		"left to an operator": {
 			arrange: func(b *bench) {
 				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })
 			}, end: activities.ActAlready,

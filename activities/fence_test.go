@@ -16,7 +16,7 @@ import (
 
 // vouched is an operator's word about the outage that the bench's cluster is in.
 func (b *bench) vouched() *proof.Fence {
-	return &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: b.now, Outage: b.world.PeekCluster("m1").Outage()}
+	return &proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: b.now, Outage: b.world.PeekCluster("m1").Outage()}
 }
 
 func (b *bench) directly(fence *proof.Fence) activities.EvictRequest {
@@ -80,7 +80,7 @@ func TestADirectlyHoldIsDroppedOnlyWithProofThatTheOldCopyIsDead(t *testing.T) {
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.directly(nil)))
 	release := func() activities.ActResult {
-		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	}
 	require.Equal(t, reason.NotPlaced, release().Reason)
 	b.pass(time.Minute)
@@ -100,7 +100,7 @@ func TestADirectlyHoldGoesOnceKarmadaHasDeletedTheOldCopy(t *testing.T) {
 	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.directly(nil)))
 	b.pass(time.Minute)
 	require.NotContains(t, b.world.Copies(appKey("app")), "m1")
-	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref}).End)
+	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref}).End)
 }
 
 // Whoever changes the label that Works are found by makes no copy end: the Work that was
@@ -122,7 +122,7 @@ func TestAnOldCopyIsGoneOnlyWhenTheWorkThatWasHeldIs(t *testing.T) {
 		return must[activities.Observation](b, activities.NameObserve, r).OldWork
 	}
 	release := func() activities.ActResult {
-		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	}
 	require.Equal(t, evicted.OldWork.UID, seen().UID)
 	require.Equal(t, reason.OldCopyGoing, release().Reason)
@@ -146,7 +146,7 @@ func TestPurgeModeNeverIsNeverReleased(t *testing.T) {
 	r.Purge = karmada.PurgeNever
 	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, r))
 	b.pass(10 * time.Minute)
-	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	require.Equal(t, activities.ActRefused, out.End)
 	require.Equal(t, reason.PurgeNever, out.Reason)
 }
@@ -166,7 +166,7 @@ func TestKarmada5752PurgeIsFollowedByTheOldWorksUID(t *testing.T) {
 	require.Equal(t, activities.WorkState{Away: true}, look(), "held, on a cluster that is away")
 	b.pass(time.Minute)
 	b.pass(time.Minute)
-	release := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: b.ref(out), HealthyFor: time.Hour})
+	release := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: b.ref(out), HealthyFor: time.Hour})
 	require.Equal(t, activities.ActDone, release.End)
 	require.Equal(t, activities.WorkState{Deleting: true, Away: true}, look(), "issued, and owed")
 	b.world.SetReady("m1", true)
@@ -195,7 +195,7 @@ func TestEvict_PreservedCopyDirectly_WritesNothing(t *testing.T) {
 			var fence *proof.Fence
 			if silent {
 				b.world.SetReady("m1", false)
-				fence = &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", Outage: b.world.PeekCluster("m1").Outage()}
+				fence = &proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", Outage: b.world.PeekCluster("m1").Outage()}
 			}
 			out := must[activities.EvictResult](b, activities.NameEvict, b.directly(fence))
 			require.Equal(t, activities.EvictRefused, out.End)
@@ -215,7 +215,7 @@ func TestRelease_PreservedCopyIsNotReleased(t *testing.T) {
 	b.pass(10 * time.Minute)
 	b.world.Change(appKey("app"), func(b *karmada.Binding) { b.PreservesCopies = true })
 	b.pass(time.Minute)
-	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	require.Equal(t, activities.ActRefused, out.End)
 	require.Equal(t, reason.PurgeNever, out.Reason)
 	require.True(t, out.Look.Preserved)
@@ -341,13 +341,13 @@ func TestWithoutItsStateItGoesOnlyWhereSomebodySaidSo(t *testing.T) {
 	b.pass(2 * time.Minute)
 	out = must[activities.EvictResult](b, activities.NameEvict, b.withState(b.withoutState()))
 	require.Equal(t, activities.EvictWritten, out.End)
-	require.Contains(t, out.Message, "without its state: human jane, without state: power is off")
+	require.Contains(t, out.Message, "without its state: operator jane, without state: power is off")
 	require.Equal(t, carried, b.task().State, "should the source come back in time, it goes along after all")
 	b.pass(time.Minute)
 	require.NotContains(t, b.world.Copies(appKey("app")), "m2", "Karmada waits for the old copy")
 	ref := b.ref(out)
 	release := func() activities.ActResult {
-		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	}
 	ref.Fence = b.vouched()
 	require.Equal(t, reason.StateNeedsSource, release().Reason, "dead is not enough")
@@ -365,7 +365,7 @@ func TestAHoldThatCarriesStateGoesOnlyWhenTheNewCopyIsHealthy(t *testing.T) {
 	out := must[activities.EvictResult](b, activities.NameEvict, b.withState(nil))
 	ref, held := b.ref(out), time.Duration(0)
 	release := func() activities.ActResult {
-		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: held})
+		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: held})
 	}
 	b.pass(time.Second)
 	b.pass(time.Second)
@@ -408,7 +408,7 @@ func TestAnUnprovenReleaseNeverTakesTheLastCopy(t *testing.T) {
 				task.PurgeMode = purge
 			}
 		})
-		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: b.ref(out), Unproven: unproven})
+		return must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: b.ref(out), Unproven: unproven})
 	}
 	require.Equal(t, reason.NotPlaced, release(true, karmada.PurgeGracefully).Reason)
 	b.pass(time.Minute)

@@ -38,8 +38,8 @@ type ForeseeRequest struct {
 	Pace *pace.Pace
 	// Rate is an operator's order to the pacer, nil without.
 	Rate *float64
-	// Moves is the pacer's memory of which bindings were moved lately, nil when not known.
-	Moves *pace.MoveLog
+	// Migrations is the pacer's memory of which bindings were moved lately, nil when not known.
+	Migrations *pace.MigrationLog
 	// Skip are bindings that a failover has begun to move, or has an outcome for.
 	Skip map[karmada.BindingKey]bool
 }
@@ -115,8 +115,8 @@ type Planner struct {
 
 // NewPlanner judges over a snapshot as a worker with the same settings would, and can
 // write nothing. Without moves no migration is asked which copy a migration holds.
-func NewPlanner(of *Snapshot, owners Owners, moves Moves, settings Settings) *Planner {
-	return &Planner{Activities{Reader: of, Owners: owners, Moves: moves, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}}
+func NewPlanner(of *Snapshot, owners Owners, moves Migrations, settings Settings) *Planner {
+	return &Planner{Activities{Reader: of, Owners: owners, Migrations: moves, Meter: deaf{}, Log: slog.New(slog.DiscardHandler), Settings: settings}}
 }
 
 // deaf counts nothing: a plan is no event.

@@ -95,11 +95,11 @@ func (pl *Planner) foreseeCheck(ctx context.Context, r ForeseeRequest, terms Ter
 
 // foreseeAgain applies the pacer's limit of migrations per hour.
 func (pl *Planner) foreseeAgain(r ForeseeRequest, f *Foreseen) {
-	most := pl.worker.Settings.Pace.MovesPerHour
-	if r.Moves == nil || most <= 0 {
+	most := pl.worker.Settings.Pace.MigrationsPerHour
+	if r.Migrations == nil || most <= 0 {
 		return
 	}
-	if n, until := r.Moves.Since(f.Key.String(), later(f.Due, r.At)); n >= most {
+	if n, until := r.Migrations.Since(f.Key.String(), later(f.Due, r.At)); n >= most {
 		f.Prospect, f.Reason = ProspectBlocked, reason.PingPong
 		f.Message = fmt.Sprintf("it was moved %d times within an hour; not again before %s", n, until.Format("15:04:05 MST"))
 	}

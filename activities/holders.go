@@ -39,7 +39,7 @@ func (d dependents) DropHolder(ctx context.Context, r HolderRequest) (Dependents
 		if !task.LeftForGood() {
 			return out, nil
 		}
-		err := d.markDependent(ctx, r.Key, MoveRef{Cluster: r.Cluster, Key: parent.Key, Owner: r.Holder}, task.Reason)
+		err := d.markDependent(ctx, r.Key, MigrationRef{Cluster: r.Cluster, Key: parent.Key, Owner: r.Holder}, task.Reason)
 		return out, classify("mark dependent", r.Key.String(), err)
 	}
 	plan, err := d.rewriteHolders(ctx, r.Key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {

@@ -17,14 +17,14 @@ type judge struct {
 	reader
 	guard
 	owners Owners
-	moves  Moves // nil: none can be queried
+	moves  Migrations // nil: none can be queried
 	log    *slog.Logger
 }
 
-// judgeMove says whether this binding may leave the cluster now. The pre-check and the
+// judgeMigration says whether this binding may leave the cluster now. The pre-check and the
 // write ask the same question of fresh state. An operator is asked last, and only about what
 // could move at once.
-func (j judge) judgeMove(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
+func (j judge) judgeMigration(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
 	check, err := j.judgeAlone(ctx, b, cluster, fleet, ask)
 	if err != nil || check.End != CheckPass && check.End != CheckFence {
 		return check, err
@@ -35,7 +35,7 @@ func (j judge) judgeMove(ctx context.Context, b *karmada.Binding, cluster string
 	return j.approved(ctx, b, cluster, ask, check)
 }
 
-// judgeAlone is judgeMove without the approval rules.
+// judgeAlone is judgeMigration without the approval rules.
 func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {

@@ -97,7 +97,7 @@ func TestRelease_CRDInUse_IsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
-			r := activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour}
+			r := activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour}
 			c.arrange(b, &r)
 			out := must[activities.ActResult](b, activities.NameRelease, r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)

@@ -47,7 +47,7 @@ func TestRelease_NeedsAnUpToDateKarmada(t *testing.T) {
 			b.pass(10 * time.Minute)
 			b.pass(10 * time.Minute)
 			tc.manager(b)
-			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: tc.healthyFor, Ordered: tc.ordered})
+			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: tc.healthyFor, Ordered: tc.ordered})
 			require.Equal(t, tc.reason == reason.None, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
 			if tc.reason != reason.None {
 				require.Equal(t, tc.reason, out.Reason)
@@ -64,7 +64,7 @@ func TestRelease_LeaseUnreachable_IsTriedAgain(t *testing.T) {
 	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
 	b.pass(10 * time.Minute)
 	b.world.ManagerErr = errors.New("timeout")
-	_, err := b.env.ExecuteActivity(activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	_, err := b.env.ExecuteActivity(activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	require.Error(t, err)
 	require.Empty(t, b.world.Log("release"))
 }
@@ -96,7 +96,7 @@ func TestRelease_CountsSilenceOnlyWhileTheControllerWatched(t *testing.T) {
 			b.pass(10 * time.Minute)
 			b.pass(10 * time.Minute)
 			b.acts.Controller = tc.controller(b)
-			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: held, Watched: !tc.looked})
+			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: held, Watched: !tc.looked})
 			require.Equal(t, tc.released, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
 			if !tc.released {
 				require.Equal(t, reason.NotHealthy, out.Reason)
@@ -134,7 +134,7 @@ func placed(t *testing.T, healthy bool) (*bench, activities.ReleaseRequest) {
 	ref := b.ref(b.evict())
 	b.pass(time.Minute)
 	b.pass(time.Minute)
-	return b, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour, ProvenOn: []karmada.TargetCluster{{Name: "m2", Replicas: 2}}}
+	return b, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour, ProvenOn: []karmada.TargetCluster{{Name: "m2", Replicas: 2}}}
 }
 
 var (
@@ -216,7 +216,7 @@ func TestAFreshProbeOfEachTargetStandsInForDetection(t *testing.T) {
 			ref := b.ref(b.evict())
 			b.pass(time.Minute)
 			b.pass(time.Minute)
-			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: tc.held, Probe: tc.probe})
+			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: tc.held, Probe: tc.probe})
 			require.Equal(t, tc.end, out.End, out.Message)
 			require.Equal(t, tc.reason, out.Reason)
 			require.Equal(t, tc.asked, p.asked)

@@ -61,7 +61,7 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 			require.Len(t, b.world.Log(""), before, "nothing new was begun")
 
 			b.world.SetReady("m1", true)
-			released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
+			released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
 			require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
 			untaint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true}
 			require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, untaint).Ours)
@@ -119,7 +119,7 @@ func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
 	require.Len(t, b.world.Log(""), before, "nothing new was begun")
 
 	b.world.SetReady("m1", true)
-	released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
+	released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
 	require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
 	taint.RemoveAll = true
 	require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Ours)
@@ -135,7 +135,7 @@ func TestHoldsOfDependentsWaitBesideASecondEvictor(t *testing.T) {
 	b.fail()
 	b.acts.SecondEvictor = func() string { return "flags" }
 	out := must[activities.DependentsResult](b, activities.NameHoldDependents, activities.DependentsRequest{
-		MoveRef: activities.MoveRef{Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), Mode: rules.ModeEnforce, Owner: "o"},
+		MigrationRef: activities.MigrationRef{Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), Mode: rules.ModeEnforce, Owner: "o"},
 	})
 	require.Equal(t, reason.SecondEvictor, out.Reason)
 }
@@ -166,7 +166,7 @@ func TestTheFleetsHealthDecidesThePace(t *testing.T) {
 }
 
 // Rules: R4.5-25.
-func TestARateThatAHumanSetReplacesTheConfiguredOne(t *testing.T) {
+func TestARateThatAnOperatorSetReplacesTheConfiguredOne(t *testing.T) {
 	b := newBench(t)
 	b.acts.Settings.Pace.Unlimited = true
 	rate := 3.0

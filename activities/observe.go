@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MoveRef names one migration's binding, cluster and measure: what every look and
+// MigrationRef names one migration's binding, cluster and measure: what every look and
 // every later write of it starts from.
-type MoveRef struct {
+type MigrationRef struct {
 	Cluster    string             `json:"cluster"`
 	ClusterUID types.UID          `json:"clusterUID"`
 	Key        karmada.BindingKey `json:"key"`
@@ -101,7 +101,7 @@ type observer struct {
 }
 
 // Observe re-reads a binding and its clusters and judges where its move stands.
-func (a observer) Observe(ctx context.Context, r MoveRef) (Observation, error) {
+func (a observer) Observe(ctx context.Context, r MigrationRef) (Observation, error) {
 	b, fleet, gone, err := a.read(ctx, r, false)
 	if err != nil {
 		return Observation{}, classify("observe binding", r.Key.String(), err)
@@ -123,7 +123,7 @@ func (a observer) Observe(ctx context.Context, r MoveRef) (Observation, error) {
 
 // read fetches a binding and the fleet, in which the source and the targets were read just now
 // for a write; gone reports that the binding is not there under its uid.
-func (a observer) read(ctx context.Context, r MoveRef, write bool) (b karmada.Binding, fleet []karmada.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
+func (a observer) read(ctx context.Context, r MigrationRef, write bool) (b karmada.Binding, fleet []karmada.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
 	if b, gone, err = a.binding(ctx, r.Key, r.UID); gone || err != nil {
 		return b, nil, gone, err
 	}
@@ -141,7 +141,7 @@ func (a observer) read(ctx context.Context, r MoveRef, write bool) (b karmada.Bi
 	return b, fleet, false, err
 }
 
-func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r MoveRef) Observation {
+func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r MigrationRef) Observation {
 	o := Observation{Seen: b.ResourceVersion, UID: b.UID, Resource: resourceName(b)}
 	if task, _ := b.TaskFor(r.Cluster); task != nil {
 		o.sees(task, r.Named)
@@ -187,7 +187,7 @@ func (o *Observation) sees(task *karmada.Task, named bool) {
 
 // answered adds to the core's judgement that a Scheduled=False which has stood
 // unchanged for restoreWait since Lifeboat's write is an answer too.
-func (a observer) answered(b *karmada.Binding, r MoveRef) reason.Verdict {
+func (a observer) answered(b *karmada.Binding, r MigrationRef) reason.Verdict {
 	wrote := r.Generation
 	if wrote == 0 || b.HeldElsewhere(r.Cluster) {
 		// The write's answer was lost, or another run wrote it, or another cluster was

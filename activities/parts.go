@@ -43,7 +43,7 @@ func (a *Activities) leases() leases { return leases{a.Clock, a.Manager, a.Contr
 func (a *Activities) surveyor() surveyor { return surveyor{a.reader(), &a.Settings} }
 
 func (a *Activities) judge() judge {
-	return judge{a.reader(), a.guard(), a.Owners, a.Moves, a.Log}
+	return judge{a.reader(), a.guard(), a.Owners, a.Migrations, a.Log}
 }
 
 func (a *Activities) reporter() reporter { return reporter{a.guard(), a.Events, a.Meter} }

@@ -215,8 +215,8 @@ type Owners interface {
 	Running(ctx context.Context, workflowID string) (bool, error)
 }
 
-// Moves reports what a BindingMigration that runs knows of the copy it holds.
-type Moves interface {
+// Migrations reports what a BindingMigration that runs knows of the copy it holds.
+type Migrations interface {
 	// OldWork is the Work that its eviction held, nil where it does not know that by uid.
 	OldWork(ctx context.Context, workflowID string) (*karmada.Work, error)
 }
@@ -235,9 +235,9 @@ type Pacer interface {
 	MayRemove(ctx context.Context, cluster, binding string) error
 	// Used reports that the eviction that was sent under a permit stands.
 	Used(ctx context.Context, permit int64, binding string) error
-	// MovedTooOften names those of some bindings that were moved as often as may be within an
+	// MigratedTooOften names those of some bindings that were moved as often as may be within an
 	// hour, and when each may move again.
-	MovedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error)
+	MigratedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error)
 	// Remember reads the memo of the pacer's run before the one given.
 	Remember(ctx context.Context, currentRunID string) (PacerMemory, error)
 }

@@ -44,7 +44,7 @@ type Checked struct {
 	State []karmada.StateRule `json:"state,omitempty"`
 }
 
-// ask is what judgeMove needs beside the binding and the fleet.
+// ask is what judgeMigration needs beside the binding and the fleet.
 type ask struct {
 	frozen    rules.Policy // only its purge mode and state rules count
 	byDefault karmada.PurgeMode
@@ -146,7 +146,7 @@ func (p preChecker) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckRe
 	}
 	var out PreCheckResult
 	on := reading{fleet: fleet}
-	moved := p.movedTooOften(ctx, r)
+	moved := p.migratedTooOften(ctx, r)
 	for _, item := range r.Items {
 		check, err := p.checkOne(ctx, r, item, &on)
 		if err != nil {
@@ -171,8 +171,8 @@ type movesOf struct {
 // pacerAnswers bounds the question to the pacer.
 const pacerAnswers = 15 * time.Second
 
-// movedTooOften queries the pacer, which knows the moves of every cluster.
-func (p preChecker) movedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {
+// migratedTooOften queries the pacer, which knows the moves of every cluster.
+func (p preChecker) migratedTooOften(ctx context.Context, r PreCheckRequest) (m movesOf) {
 	if !p.mayEnforce(r.Mode) {
 		return m
 	}
@@ -182,7 +182,7 @@ func (p preChecker) movedTooOften(ctx context.Context, r PreCheckRequest) (m mov
 	}
 	ctx, cancel := context.WithTimeout(ctx, pacerAnswers)
 	defer cancel()
-	m.until, m.err = p.pacer.MovedTooOften(ctx, bindings)
+	m.until, m.err = p.pacer.MigratedTooOften(ctx, bindings)
 	return m
 }
 
@@ -196,7 +196,7 @@ func (m movesOf) judge(cluster string, q question, key karmada.BindingKey, check
 		return check.ends(CheckBlocked, reason.FleetUnknown, "the pacer does not answer: "+m.err.Error())
 	case tooOften:
 		return check.ends(CheckBlocked, reason.PingPong, fmt.Sprintf(
-			"it moved as often as pace.movesPerHour allows; not again before %s, or lifeboat approve %s --cluster %s --reason ...",
+			"it moved as often as pace.migrationsPerHour allows; not again before %s, or lifeboat approve %s --cluster %s --reason ...",
 			until.Format("15:04:05 MST"), key, cluster))
 	}
 	return check
@@ -242,7 +242,7 @@ func (p preChecker) checkBinding(ctx context.Context, r PreCheckRequest, item Ch
 		return Check{}, err
 	}
 	ask.headroom, ask.extent = on.room, on.extent
-	check, err := p.judge.judgeMove(ctx, b, r.Cluster, on.fleet, ask)
+	check, err := p.judge.judgeMigration(ctx, b, r.Cluster, on.fleet, ask)
 	check.workload = &b.Resource
 	return check, err
 }

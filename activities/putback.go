@@ -126,7 +126,7 @@ func (k reader) oldCopyGone(ctx context.Context, b *karmada.Binding, cluster str
 
 // baseline is the measure of what follows; where the eviction's answer was lost it
 // is read off Lifeboat's hold task.
-func (r MoveRef) baseline(b *karmada.Binding) proof.Baseline {
+func (r MigrationRef) baseline(b *karmada.Binding) proof.Baseline {
 	if len(r.Baseline.Clusters) > 0 {
 		return r.Baseline
 	}

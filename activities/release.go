@@ -14,7 +14,7 @@ import (
 
 // ReleaseRequest drops Lifeboat's hold task once the new placement is proven.
 type ReleaseRequest struct {
-	MoveRef
+	MigrationRef
 	// HealthyFor is how long every look so far has found it healthy.
 	HealthyFor time.Duration `json:"healthyFor"`
 	// MinHealthy and Detection are the failover's own terms: a worker whose config says
@@ -66,7 +66,7 @@ func (a releaser) Release(ctx context.Context, r ReleaseRequest) (ActResult, err
 
 func (a releaser) release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	tried := activity.GetInfo(ctx).Attempt > 1
-	return a.act(ctx, "release binding", r.MoveRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
+	return a.act(ctx, "release binding", r.MigrationRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
 		switch {
 		case rules.IsOlder(look.Seen, r.Seen):
 			return refused(reason.StaleRead, "read version "+look.Seen+" after "+r.Seen+": it proves nothing"), nil
@@ -148,7 +148,7 @@ func (a releaser) proofs(
 	if look.Purge == karmada.PurgeDirectly {
 		// While the old copy is only fenced, health cannot be asked for: the new one begins
 		// when this hold, or the old copy, is gone.
-		old, err := a.oldCopyDead(ctx, b, r.MoveRef, fleet)
+		old, err := a.oldCopyDead(ctx, b, r.MigrationRef, fleet)
 		if dead := old.Dead(); err != nil || !dead.OK || !old.HealthToo() || r.Ordered {
 			return dead, err
 		}

@@ -149,6 +149,9 @@ func (o *once) OptedOut(ctx context.Context, b *karmada.Binding) (string, error)
 
 // PolicyAnnotation implements [OptOutReader].
 func (o *once) PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error) {
+	if b.PolicyID() == "" {
+		return o.Reader.PolicyAnnotation(ctx, b, name) // bindings without a policy share none
+	}
 	return remember(o.annotations, annotationOf{b.PolicyID(), name}, func() (string, error) { return o.Reader.PolicyAnnotation(ctx, b, name) })
 }
 

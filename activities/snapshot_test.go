@@ -227,7 +227,7 @@ func TestRelease_ReadsItsTargetsAnew(t *testing.T) {
 	_, err := recent.Clusters(t.Context())
 	require.NoError(t, err)
 	b.world.SetReady("m2", false)
-	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MoveRef: ref, HealthyFor: time.Hour})
+	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
 	require.Equal(t, activities.ActRefused, out.End)
 	require.Empty(t, b.world.Log("release"))
 }

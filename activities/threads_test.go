@@ -18,9 +18,9 @@ func TestKubernetes119862And13258WhatRecoversAtTheLastMomentStays(t *testing.T) 
 		meanwhile func(*bench)
 		end       activities.EvictEnd
 	}{
-		"nothing happened":       {meanwhile: func(*bench) {}, end: activities.EvictWritten},
-		"it is Ready again":      {meanwhile: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected},
-		"a human took the taint": {meanwhile: func(b *bench) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected},
+		"nothing happened":           {meanwhile: func(*bench) {}, end: activities.EvictWritten},
+		"it is Ready again":          {meanwhile: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected},
+		"an operator took the taint": {meanwhile: func(b *bench) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected},
 		"another one has its name": {meanwhile: func(b *bench) {
 			b.world.DeleteCluster("m1")
 			b.world.AddCluster("m1")

@@ -54,7 +54,7 @@ func (b *bench) Used(_ context.Context, permit int64, binding string) error {
 	return b.deaf
 }
 
-func (b *bench) MovedTooOften(context.Context, []string) (map[string]time.Time, error) {
+func (b *bench) MigratedTooOften(context.Context, []string) (map[string]time.Time, error) {
 	return b.moved, b.unmoved
 }
 
@@ -104,7 +104,7 @@ func newBench(t *testing.T) *bench {
 	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
 	settings.Terms.Mode = rules.ModeEnforce
 	b.acts = &activities.Activities{
-		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Moves: b.world, Pacer: b, Manager: b.world,
+		Reader: around{b.world, b}, Writer: b.world, Events: b.world, Owners: b.world, Migrations: b.world, Pacer: b, Manager: b.world,
 		Clock: serverClock{world.Clock{W: b.world}, b}, Meter: world.Meter{}, Log: slog.New(slog.DiscardHandler), Settings: settings,
 	}
 	suite := &testsuite.WorkflowTestSuite{}
@@ -201,8 +201,8 @@ func (b *bench) evict() activities.EvictResult {
 }
 
 // ref is the migration after a written eviction.
-func (b *bench) ref(out activities.EvictResult) activities.MoveRef {
-	return activities.MoveRef{
+func (b *bench) ref(out activities.EvictResult) activities.MigrationRef {
+	return activities.MigrationRef{
 		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: rules.ModeEnforce, Owner: "owner-1",
 		Baseline: out.Baseline, Generation: out.Generation, Written: b.now,
 	}

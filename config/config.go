@@ -250,7 +250,7 @@ func Default() Config {
 			UnhealthyThreshold: 0.55,
 			SecondaryRate:      0.1,
 			LargeFleet:         10,
-			MovesPerHour:       3,
+			MigrationsPerHour:  3,
 			UnlimitedChunk:     50,
 		},
 		Windows:  Windows{InFlight: 300, Waiting: 1500},

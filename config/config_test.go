@@ -98,10 +98,10 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	t.Setenv("LIFEBOAT_PACE_EVICTION_RATE", "2")
 	t.Setenv("LIFEBOAT_WINDOWS_IN_FLIGHT", "20")
 	c := load(t, Sources{
-		File: write(t, "pace: {evictionRate: 1, movesPerHour: 5}\nwindows: {inFlight: 10}\n"),
+		File: write(t, "pace: {evictionRate: 1, migrationsPerHour: 5}\nwindows: {inFlight: 10}\n"),
 		Set:  []string{"windows.inFlight=30"},
 	})
-	require.Equal(t, 5, c.Pace.MovesPerHour)
+	require.Equal(t, 5, c.Pace.MigrationsPerHour)
 	require.InDelta(t, 2, c.Pace.EvictionRate, 0)
 	require.Equal(t, 30, c.Windows.InFlight)
 }
@@ -149,7 +149,7 @@ func TestEveryProblemIsNamedAtOnce(t *testing.T) {
 	_, err := Load(Sources{
 		File: write(t, `
 mode: dry-run
-pace: {evictonRate: 1, unhealthyThreshold: 1.5, movesPerHour: 0}
+pace: {evictonRate: 1, unhealthyThreshold: 1.5, migrationsPerHour: 0}
 windows: 5
 rules: {karmadaPolicies: perhaps, addOnMatch: -1s}
 `),
@@ -163,7 +163,7 @@ rules: {karmadaPolicies: perhaps, addOnMatch: -1s}
 		`pace.evictonRate (from `,
 		`pace.evictionRate = "fast" (from LIFEBOAT_PACE_EVICTION_RATE): want a number from 0 to 1000, or unlimited`,
 		`pace.unhealthyThreshold = 1.5`, `want a number from 0.01 to 1`,
-		`pace.movesPerHour = 0 (from `, `want a whole number from 1 to 1000`,
+		`pace.migrationsPerHour = 0 (from `, `want a whole number from 1 to 1000`,
 		`windows = 5`, `want a section`,
 		`rules.karmadaPolicies = "perhaps" (from `, `rules.addOnMatch = "-1s" (from `,
 		`LIFEBOAT_MOOD (from the environment): no key has this variable`,
@@ -367,7 +367,7 @@ func TestWhatAWorkerPublishesReadsBackAsItsConfiguration(t *testing.T) {
 	for _, private := range []string{"instance", "kubernetes.kubeconfig", "log.level"} {
 		require.NotContains(t, told, private)
 	}
-	require.NotContains(t, told, "pace.movesPerHour", "the default is not told")
+	require.NotContains(t, told, "pace.migrationsPerHour", "the default is not told")
 	caller := load(t, Sources{Workers: told})
 	for _, of := range []*Config{&worker, &caller} {
 		of.Instance, of.TaskQueue, of.Kubernetes, of.Log = "", "", Kubernetes{}, Log{}

@@ -58,7 +58,7 @@ func (c *Config) paceKeys() []key {
 			"Evictions per second above unhealthyThreshold in a large fleet, never more than evictionRate; 0 halts."),
 		fixed(whole("pace.largeFleetThreshold", &c.Pace.LargeFleet, 0, 1000000,
 			"A fleet of more clusters than this is large.")),
-		whole("pace.movesPerHour", &c.Pace.MovesPerHour, 1, 1000,
+		whole("pace.migrationsPerHour", &c.Pace.MigrationsPerHour, 1, 1000,
 			"How often one binding may be moved within an hour, whatever the cluster; beyond that it is blocked."),
 		fixed(whole("pace.unlimitedChunk", &c.Pace.UnlimitedChunk, 1, 500,
 			"Evictions on their way at once when evictionRate is unlimited.")),

@@ -327,7 +327,7 @@ func (s *session) heldOn(ctx context.Context, key karmada.BindingKey) ([]string,
 
 // concerns reports whether a failover has a binding in its queue, or on its way.
 func concerns(s *workflows.FailoverStatus, key karmada.BindingKey) bool {
-	_, moving := s.Moves[key.String()]
+	_, moving := s.Migrations[key.String()]
 	return moving || slices.ContainsFunc(s.Items, func(i queue.Item) bool { return i.Key == key && i.State != queue.Idle })
 }
 

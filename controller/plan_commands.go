@@ -105,7 +105,7 @@ func (s *session) planOver(karmada activities.Reader, away error) plan.Source {
 	}
 	if away == nil {
 		temporal := s.source()
-		source.Status, source.Owners, source.Moves = &temporal, process.Owners{Client: s.temporal.Client}, temporal
+		source.Status, source.Owners, source.Migrations = &temporal, process.Owners{Client: s.temporal.Client}, temporal
 	}
 	return source
 }

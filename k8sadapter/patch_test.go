@@ -204,21 +204,21 @@ func TestAnOwnerLongerThanTheAPIAllowsIsCut(t *testing.T) {
 	assert.Equal(t, maxTaskMessage, strings.Count(string(patch), "ü"))
 }
 
-// tainted is a cluster with taints of Karmada, of a human and of Lifeboat's.
+// tainted is a cluster with taints of Karmada, of an operator and of Lifeboat's.
 const tainted = `{
   "metadata":{"name":"m1","uid":"u","resourceVersion":"3","annotations":{"team":"x",
     "failover.lifeboat.dev/added-taints":"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\",\"later\":1}]",
     "failover.lifeboat.dev/ordered-taints":"[{\"key\":\"old\",\"effect\":\"NoExecute\",\"who\":\"bob\",\"why\":\"heat\",\"since\":1}]",
-    "failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"}]"}},
+    "failover.lifeboat.dev/soft-taints":"[{\"key\":\"operator\",\"timeAdded\":\"2026-01-01T00:00:00Z\"}]"}},
   "spec":{"taints":[
     {"key":"cluster.karmada.io/not-ready","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"},
-    {"key":"human","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1},
+    {"key":"operator","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1},
     {"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}]}}`
 
 // Rules: R4.1-27, R4.1-28, R4.1-29, R4.2-3.
 func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 	const others = `{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"},` +
-		`{"key":"human","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1}`
+		`{"key":"operator","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1}`
 	const down = `{"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}`
 	const record = `{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\",\"later\":1}`
 	evacuationTaint := karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: "NoSchedule"}
@@ -234,8 +234,8 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 				`"spec":{"taints":[` + others + `,` + down + `,{"key":"new","value":"1","effect":"NoExecute"},` +
 				`{"key":"failover.lifeboat.dev/evacuating","effect":"NoSchedule"}]}}`,
 		},
-		"a taint that a human put stays the human's": {
-			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "human", Effect: "NoExecute"}, {Key: "human", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, FailoverID: "e2"},
+		"a taint that an operator put stays the operator's": {
+			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "operator", Effect: "NoExecute"}, {Key: "operator", Effect: "PreferNoExecute"}}, AddRules: []string{"r", "r"}, FailoverID: "e2"},
 			want:  `{"metadata":{"resourceVersion":"3"}}`,
 		},
 		"a taint of an earlier failover is recorded for this one": {
@@ -251,7 +251,7 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "soft", Effect: "PreferNoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
 			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":"[` + record + `,` +
 				`{\"key\":\"soft\",\"effect\":\"PreferNoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\"}]",` +
-				`"failover.lifeboat.dev/soft-taints":"[{\"key\":\"human\",\"timeAdded\":\"2026-01-01T00:00:00Z\"},{\"key\":\"soft\",\"timeAdded\":\"2026-11-21T10:00:00Z\"}]"}}}`,
+				`"failover.lifeboat.dev/soft-taints":"[{\"key\":\"operator\",\"timeAdded\":\"2026-01-01T00:00:00Z\"},{\"key\":\"soft\",\"timeAdded\":\"2026-11-21T10:00:00Z\"}]"}}}`,
 		},
 		"the last of Lifeboat's takes the annotation with it": {
 			write: activities.TaintWrite{Remove: []karmada.AddedTaint{{Key: "down", Effect: "NoExecute"}}},
@@ -259,8 +259,8 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 		},
 		"what is not recorded as Lifeboat's is not removed": {
 			write: activities.TaintWrite{Remove: []karmada.AddedTaint{
-				{Key: "human", Effect: "NoExecute"},
-				{Key: "human", Effect: "PreferNoExecute"},
+				{Key: "operator", Effect: "NoExecute"},
+				{Key: "operator", Effect: "PreferNoExecute"},
 				{Key: "down", Effect: "NoSchedule"},
 				{Key: "cluster.karmada.io/not-ready", Effect: "NoSchedule"},
 			}},

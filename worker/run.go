@@ -174,13 +174,13 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		controllerLease = process.LeaseName(c.Instance)
 	}
 	acts := &activities.Activities{
-		Reader: reader(c, karmada),
-		Recent: recent,
-		Cached: cached,
-		Writer: karmada,
-		Events: events(c, karmada),
-		Owners: process.Owners{Client: temporal.Client},
-		Moves:  ports.Moves{Client: temporal.Client},
+		Reader:     reader(c, karmada),
+		Recent:     recent,
+		Cached:     cached,
+		Writer:     karmada,
+		Events:     events(c, karmada),
+		Owners:     process.Owners{Client: temporal.Client},
+		Migrations: ports.Migrations{Client: temporal.Client},
 		Pacer: ports.Pacer{
 			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: cmp.Or(temporal.Options.DataConverter, converter.GetDefaultDataConverter()), Uses: new(ports.Uses),
 		},

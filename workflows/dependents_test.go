@@ -179,7 +179,7 @@ func TestADependentThatMovesItselfTakesTheHoldOverWithItsOwnMode(t *testing.T) {
 // that needs: the next failover does.
 //
 // Rules: R4.10-9.
-func TestWhatAHumansBindingNeedsIsLeftToHimToo(t *testing.T) {
+func TestWhatAnOperatorsBindingNeedsIsLeftToHimToo(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
 	parent := karmada.BindingKey{Namespace: "shop", Name: "app"}
@@ -250,7 +250,7 @@ func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
 		status := s.pacerStatus()
 		require.Zero(t, status.Granted)
 		require.Empty(t, status.Schedule.Out)
-		require.Equal(t, phase.MigrationChecking, s.status().Moves["shop/app"].Phase)
+		require.Equal(t, phase.MigrationChecking, s.status().Migrations["shop/app"].Phase)
 	})
 	s.at(4*time.Minute, func() {
 		require.EqualValues(t, 1, s.pacerStatus().Granted)
@@ -270,11 +270,11 @@ func heldAhead(t *testing.T) (s *story, waits *karmada.BindingKey) {
 	s.world.SetReady("m1", false)
 	s.at(3*time.Minute, func() {
 		waits.Name = "a"
-		if s.status().Moves["shop/b"].WantsPermit {
+		if s.status().Migrations["shop/b"].WantsPermit {
 			waits.Name = "b"
 		}
-		require.True(t, s.status().Moves[waits.String()].WantsPermit)
-		require.Equal(t, reason.AwaitingPermit, s.status().Moves[waits.String()].Reason)
+		require.True(t, s.status().Migrations[waits.String()].WantsPermit)
+		require.Equal(t, reason.AwaitingPermit, s.status().Migrations[waits.String()].Reason)
 		require.Contains(t, s.holdersOf(configKey), s.migration(*waits))
 	})
 	return s, waits
@@ -287,7 +287,7 @@ func TestParent_WaitsForItsPermit_ShowsAsQueued(t *testing.T) {
 	s, waits := heldAhead(t)
 	s.at(4*time.Minute, func() {
 		st := s.status()
-		require.Equal(t, phase.MigrationQueued, st.Moves[waits.String()].Phase)
+		require.Equal(t, phase.MigrationQueued, st.Migrations[waits.String()].Phase)
 		require.Contains(t, s.published, string(phase.MigrationQueued))
 		require.Contains(t, s.pageOf(s.migration(*waits)), "is queued: it waits for its permit")
 		require.Contains(t, s.pageOf(s.migration(*waits)), "Checking ✔ → **Queued** → Evicting")

@@ -60,7 +60,7 @@ type Explanation struct {
 	Item  *queue.Item `json:"item,omitempty"`
 	Ahead int         `json:"ahead,omitempty"`
 	// Move is its migration, as that last said.
-	Move *Move `json:"move,omitempty"`
+	Move *Migration `json:"migration,omitempty"`
 	// Pace, Paused and Stopped are what holds the queue; Asked is what was requested of the pacer.
 	Pace    pace.Pace     `json:"pace"`
 	Paused  *Order        `json:"paused,omitempty"`
@@ -93,7 +93,7 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 		x.Item, x.Ahead, x.Priority, policy = &item, s.Queue.Ahead(x.Now, at), s.Queue.Priority(&item), item.Policy
 		x.SnoozedBy, x.PausedBy = s.SnoozedBy(item.Key), s.PausedBy(item.Key)
 	}
-	if m, moving := s.Moves[r.Binding.String()]; moving {
+	if m, moving := s.Migrations[r.Binding.String()]; moving {
 		x.Move, policy = &m, m.Policy
 	}
 	s.explainPolicy(&x, policy)

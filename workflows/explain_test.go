@@ -209,7 +209,7 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 			require.Equal(t, f.Reason, after.Items[item].Reason, name)
 		case activities.ProspectFence:
 			require.Negative(t, at, name)
-			require.Equal(t, phase.MigrationAwaitingFence, after.Moves[f.Key.String()].Phase, name)
+			require.Equal(t, phase.MigrationAwaitingFence, after.Migrations[f.Key.String()].Phase, name)
 		case activities.ProspectStays:
 			require.Negative(t, at, name)
 			if item >= 0 {
@@ -273,7 +273,7 @@ func TestNextAttempt_ArchivesTheOneThatIsOver(t *testing.T) {
 // hand: under another id it ends before it has done anything.
 func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 	key := karmada.BindingKey{Namespace: "shop", Name: "cart"}
-	st := workflows.MigrationState{Ref: activities.MoveRef{Cluster: "m1", Key: key}}
+	st := workflows.MigrationState{Ref: activities.MigrationRef{Cluster: "m1", Key: key}}
 	for name, tc := range map[string]struct {
 		id   string
 		args any

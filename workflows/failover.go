@@ -60,10 +60,10 @@ type FailoverState struct {
 	// Queue are the bindings that may yet move, and Ledger what became of the others.
 	queue.Queue
 	record.Ledger
-	Past   []AttemptReport `json:"past,omitempty"`   // earlier attempts
-	Listed time.Time       `json:"listed,omitzero"`  // when the affected set was last listed
-	Judged string          `json:"judged,omitempty"` // the taints that Dues were judged under, as one string
-	Moves  map[string]Move `json:"moves,omitempty"`  // running children by binding
+	Past       []AttemptReport      `json:"past,omitempty"`       // earlier attempts
+	Listed     time.Time            `json:"listed,omitzero"`      // when the affected set was last listed
+	Judged     string               `json:"judged,omitempty"`     // the taints that Dues were judged under, as one string
+	Migrations map[string]Migration `json:"migrations,omitempty"` // running children by binding
 
 	// Orders: StandingOrders are those about bindings that hold until the failover closes.
 	StandingOrders
@@ -85,7 +85,7 @@ type FailoverState struct {
 	NextSim   time.Time     `json:"nextSim,omitzero"`   // observe: when the next eviction would come
 	NextDrain time.Time     `json:"nextDrain,omitzero"` // when a drain's own rate lets the next move begin
 	Bans      bool          `json:"bans,omitempty"`     // Lifeboat tasks keep the drained cluster from the scheduler
-	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no human has resumed since.
+	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no operator has resumed since.
 	Beside bool `json:"beside,omitempty"`
 
 	// Attention is why the failover itself needs an operator's eyes, the most urgent cause first. It
@@ -126,7 +126,7 @@ type ClusterView struct {
 }
 
 // PhaseSince is when the phase that it is in began, as far as is known.
-func (m Move) PhaseSince() time.Time {
+func (m Migration) PhaseSince() time.Time {
 	if m.Entered.IsZero() {
 		return m.Since
 	}
@@ -134,7 +134,7 @@ func (m Move) PhaseSince() time.Time {
 }
 
 // Needs says that it needs attention, and why where its reason does not say so.
-func (m Move) Needs() string {
+func (m Migration) Needs() string {
 	if m.Attention == m.Reason {
 		return "needs attention"
 	}
@@ -142,15 +142,15 @@ func (m Move) Needs() string {
 }
 
 // Targets are where it is, or could go; none once the scheduler said that nothing fits.
-func (m Move) Targets() []string {
+func (m Migration) Targets() []string {
 	if m.Reason == reason.NoClusterFit {
 		return nil
 	}
 	return m.To
 }
 
-// Move is a running child.
-type Move struct {
+// Migration is a running child.
+type Migration struct {
 	Key       karmada.BindingKey `json:"key"`
 	UID       types.UID          `json:"uid"`
 	Resource  string             `json:"resource,omitempty"`

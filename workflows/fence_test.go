@@ -50,8 +50,8 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 	s.at(20*time.Minute, func() {
 		st := s.status()
 		require.Equal(t, phase.FailoverEvacuated, st.Phase, "nothing left to do but wait")
-		require.Equal(t, reason.AwaitingFence, st.Moves["shop/app"].Reason)
-		require.NotEmpty(t, st.Moves["shop/app"].Attention)
+		require.Equal(t, reason.AwaitingFence, st.Migrations["shop/app"].Reason)
+		require.NotEmpty(t, st.Migrations["shop/app"].Attention)
 		page := s.pageOf(s.migration(key))
 		require.Contains(t, page, "**Why it moves:** **TaintUntolerated**: taint")
 		require.Contains(t, page, "**Could go to:** m2;")
@@ -65,7 +65,7 @@ func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 // What Bloomberg asked for: stop first, and where the old side is silent wait for an operator.
 //
 // Rules: R4.8-7, R4.8-8, R4.8-12.
-func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
+func TestKarmada5788DirectlyGoesOnWhenAnOperatorVouches(t *testing.T) {
 	s, key := direct(t)
 	s.outage(10 * time.Minute)
 	var vouched time.Time
@@ -80,7 +80,7 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 
 	result := s.appResult()
 	require.Equal(t, phase.OutcomeMigrated, result.Outcome)
-	require.Equal(t, proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: result.Fence.At, Outage: "False@" + storyBegins.UTC().Format(time.RFC3339)}, *result.Fence)
+	require.Equal(t, proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: result.Fence.At, Outage: "False@" + storyBegins.UTC().Format(time.RFC3339)}, *result.Fence)
 	require.Equal(t, []string{"taint", "evict", "release", "taint"}, ops(s))
 	require.False(t, s.world.Log("evict")[0].At.Before(vouched))
 	s.oneAtATime(vouched)
@@ -91,7 +91,7 @@ func TestKarmada5788DirectlyGoesOnWhenAHumanVouches(t *testing.T) {
 }
 
 // Rules: R4.8-7.
-func TestAHumanMayVouchForTheWholeCluster(t *testing.T) {
+func TestAnOperatorMayVouchForTheWholeCluster(t *testing.T) {
 	s, key := direct(t)
 	other := s.bind("other", []string{"m1"}, "m1", "m3")
 	s.purging(other, karmada.PurgeDirectly)
@@ -333,7 +333,7 @@ func TestKarmada5006TheNewCopyIsToldWhereTheOldOneStood(t *testing.T) {
 		now, _ := s.world.Wears(key, "m2")
 		require.Equal(t, carried, now, "it runs with its state, and is not healthy yet")
 		require.Empty(t, s.world.Log("release"))
-		require.Equal(t, phase.MigrationAwaitingHealth, s.status().Moves["shop/app"].Phase)
+		require.Equal(t, phase.MigrationAwaitingHealth, s.status().Migrations["shop/app"].Phase)
 	})
 	s.at(15*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
@@ -365,7 +365,7 @@ func TestKarmada5788StateWaitsForASilentSource(t *testing.T) {
 // An operator has it go on without: for the cluster, or for this binding alone.
 //
 // Rules: R4.8-7, R4.8-10, R4.11-6.
-func TestAHumanMayHaveItGoOnWithoutItsState(t *testing.T) {
+func TestAnOperatorMayHaveItGoOnWithoutItsState(t *testing.T) {
 	for name, one := range map[string]bool{"for the cluster": false, "for one binding": true} {
 		t.Run(name, func(t *testing.T) {
 			s, key := stateful(t)
@@ -418,13 +418,13 @@ func TestAWordAboutOneBindingThatLeavesItsStateOutIsRefused(t *testing.T) {
 //
 // Rules: R4.8-9, R4.8-10, R4.11-2.
 func TestKarmada5251StateOfASourceThatDiesAfterTheWriteWaitsForIt(t *testing.T) {
-	for name, without := range map[string]bool{"it comes back": false, "a human goes on without": true} {
+	for name, without := range map[string]bool{"it comes back": false, "an operator goes on without": true} {
 		t.Run(name, func(t *testing.T) {
 			s, key := stateful(t)
 			died := diesAfterTheWrite(s)
 			var refused *answer
 			s.at(5*time.Minute, func() {
-				m := s.status().Moves["shop/app"]
+				m := s.status().Migrations["shop/app"]
 				require.Equal(t, reason.StateNeedsSource, m.Reason)
 				require.NotEmpty(t, m.Attention)
 				refused = s.vouchAs(s.migration(key), workflows.FenceOrder{})
@@ -481,7 +481,7 @@ func TestAStatusThatWasNeverCollectedKeepsItWhereItIs(t *testing.T) {
 // an operator has them go.
 //
 // Rules: R4.11-2, R4.7-38.
-func TestAHumanReleasesAHoldThatOnlyCarriesState(t *testing.T) {
+func TestAnOperatorReleasesAHoldThatOnlyCarriesState(t *testing.T) {
 	s, key := stateful(t)
 	s.world.HealthyAfter, s.world.DeleteAfter = 24*time.Hour, 5*time.Minute
 	s.maintain()
@@ -512,7 +512,7 @@ func TestAfterGracefulTimeoutAnUnprovenHoldGoesOnlyWhereTheSettingSaysSo(t *test
 			s.at(30*time.Minute, func() {
 				require.Equal(t, on, len(s.world.Log("release")) > 0)
 				if !on {
-					m := s.status().Moves["shop/app"]
+					m := s.status().Migrations["shop/app"]
 					require.NotEmpty(t, m.Attention)
 					require.Contains(t, s.world.Copies(key), "m1", "held, however long it takes")
 				}

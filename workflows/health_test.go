@@ -54,8 +54,8 @@ func (s *story) standing(key karmada.BindingKey) workflows.MigrationStatus {
 	return st
 }
 
-// cancelMove cancels one migration.
-func (s *story) cancelMove(key karmada.BindingKey) {
+// cancelMigration cancels one migration.
+func (s *story) cancelMigration(key karmada.BindingKey) {
 	s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, false))
 }
 
@@ -124,7 +124,7 @@ func TestAPluginThatFailsProvesNothing(t *testing.T) {
 				require.Contains(t, []reason.Reason{reason.PluginSilent, reason.PluginRefuses}, st.Reason)
 				require.Contains(t, st.Message, "dns")
 				require.Equal(t, reason.GracefulTimeout, st.Attention, "gracefulTimeout raises the flag and deletes nothing")
-				s.cancelMove(key)
+				s.cancelMigration(key)
 			})
 			require.Equal(t, phase.OutcomeNeedsOperator, s.playApp().Outcome)
 		})

@@ -180,7 +180,7 @@ type FenceOrder struct {
 
 // Fence is the confirmation, for the outage that was seen last.
 func (o FenceOrder) Fence(at time.Time, outage string) proof.Fence {
-	return proof.Fence{By: proof.FenceByHuman, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
+	return proof.Fence{By: proof.FenceByOperator, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
 }
 
 // MigrationOrder carries an operator's order from a ClusterFailover to a child. Verb is
@@ -246,9 +246,9 @@ type PermitUse struct {
 // MaxUsed bounds the evictions that one message reports.
 const MaxUsed = 1000
 
-// MovedTooOften queries which of some bindings were moved as often as may be within an hour. The
+// MigratedTooOften queries which of some bindings were moved as often as may be within an hour. The
 // answer is when each of those may move again.
-type MovedTooOften struct {
+type MigratedTooOften struct {
 	Bindings []string `json:"bindings"`
 }
 

@@ -21,15 +21,15 @@ type BindingMigrationParams struct {
 
 // MigrationState is the whole state of a BindingMigration.
 type MigrationState struct {
-	Ref        activities.MoveRef `json:"ref"`
-	Parent     string             `json:"parent"` // id of its ClusterFailover
-	FailoverID string             `json:"failoverID"`
-	Attempt    int                `json:"attempt"`
-	Terms      activities.Terms   `json:"terms"`
-	Policy     rules.Policy       `json:"policy"`
-	Resource   string             `json:"resource,omitempty"`
-	QueuedAt   time.Time          `json:"queuedAt,omitzero"`
-	DueAt      time.Time          `json:"dueAt,omitzero"`
+	Ref        activities.MigrationRef `json:"ref"`
+	Parent     string                  `json:"parent"` // id of its ClusterFailover
+	FailoverID string                  `json:"failoverID"`
+	Attempt    int                     `json:"attempt"`
+	Terms      activities.Terms        `json:"terms"`
+	Policy     rules.Policy            `json:"policy"`
+	Resource   string                  `json:"resource,omitempty"`
+	QueuedAt   time.Time               `json:"queuedAt,omitzero"`
+	DueAt      time.Time               `json:"dueAt,omitzero"`
 	// Approval is an operator's yes in this attempt; Standing are approval rules that asked
 	// before in it.
 	Approval *queue.Approval      `json:"approval,omitempty"`

@@ -62,7 +62,7 @@ func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 }
 
 // Rules: R4.15-2, R4.15-3.
-func TestInObserveEvenAHumansTaintMovesNothing(t *testing.T) {
+func TestInObserveEvenAnOperatorsTaintMovesNothing(t *testing.T) {
 	s, _ := withApp(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	s.maintained(5 * time.Minute)

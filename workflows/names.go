@@ -70,8 +70,8 @@ const (
 
 	// QueryStatus answers with FailoverStatus, MigrationStatus or PacerStatus.
 	QueryStatus = "status"
-	// QueryMovedTooOften, of the FleetPacer, answers a MovedTooOften with a time by binding.
-	QueryMovedTooOften = "moved-too-often"
+	// QueryMigratedTooOften, of the FleetPacer, answers a MigratedTooOften with a time by binding.
+	QueryMigratedTooOften = "moved-too-often"
 	// QueryExplain, of a ClusterFailover, answers an ExplainRequest with an Explanation.
 	QueryExplain = "explain"
 )

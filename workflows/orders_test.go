@@ -113,7 +113,7 @@ func TestOneUnplacedBindingIsRestoredByACancelThroughItsFailover(t *testing.T) {
 	require.Equal(t, phase.OutcomeRestored, got.Outcome)
 	require.Contains(t, got.Cause, "cancelled by jane")
 	require.Len(t, s.world.Log("evict"), 1, "it is not moved again in that attempt")
-	require.Less(t, s.world.Log("restore")[0].At.Sub(storyBegins), 10*time.Minute, "a human's word does not wait for the cluster")
+	require.Less(t, s.world.Log("restore")[0].At.Sub(storyBegins), 10*time.Minute, "an operator's word does not wait for the cluster")
 }
 
 // Rules: R4.9-29, R4.9-35.
@@ -177,7 +177,7 @@ func TestAPutBackOfAPlacedDirectlyIsAlwaysRefused(t *testing.T) {
 	require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome, "a put-back that was refused changes nothing")
 }
 
-func TestAHumansReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
+func TestAnOperatorsReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
 	s, key := slowHealth(t)
 	s.outage(5 * time.Minute)
 	s.at(3*time.Minute, func() { s.must(workflows.UpdateRelease, key, false) })
@@ -187,7 +187,7 @@ func TestAHumansReleaseDropsTheHoldBeforeHealthIsProven(t *testing.T) {
 	require.Less(t, s.world.Log("release")[0].At.Sub(storyBegins), 5*time.Minute)
 }
 
-func TestAHumansReleaseNeverTakesTheLastCopy(t *testing.T) {
+func TestAnOperatorsReleaseNeverTakesTheLastCopy(t *testing.T) {
 	s := newStory(t)
 	key := unplaceable(s)
 	s.outage(5 * time.Minute)
@@ -266,7 +266,7 @@ func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
 	}
 }
 
-func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheHuman(t *testing.T) {
+func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheOperator(t *testing.T) {
 	s := newStory(t)
 	key := leftBehind(s, karmada.TaskReasonNeedsOperator)
 	quiet(s, 5*time.Minute)
@@ -332,7 +332,7 @@ func TestPutBack_Refused_StaysVisible(t *testing.T) {
 	s.outage(9 * time.Minute)
 	s.refuses(3*time.Minute, key, "m1 is not Ready")
 	s.at(4*time.Minute, func() {
-		m := s.status().Moves[key.String()]
+		m := s.status().Migrations[key.String()]
 		require.Equal(t, phase.MigrationAwaitingHealth, m.Phase)
 		require.Contains(t, m.Message, "put-back refused")
 		require.Contains(t, m.Message, "; now: ")
@@ -359,7 +359,7 @@ func TestPutBack_RescheduleWouldTakeEarlierGroup_IsRefused(t *testing.T) {
 	s.world.HealthyAfter = 10 * time.Minute
 	s.refuses(5*time.Minute, key, "a reschedule might take an affinity group")
 	s.at(8*time.Minute, func() {
-		m := s.status().Moves[key.String()]
+		m := s.status().Migrations[key.String()]
 		require.Equal(t, phase.MigrationAwaitingHealth, m.Phase, "%+v", m)
 		require.NotEmpty(t, m.Attention)
 	})
@@ -385,7 +385,7 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 			s, key := outage(t, 3*time.Minute)
 			s.world.ScheduleAfter, s.world.HealthyAfter = 10*time.Minute, time.Hour
 			s.at(7*time.Minute, func() {
-				require.Equal(t, phase.MigrationRestoring, s.status().Moves[key.String()].Phase)
+				require.Equal(t, phase.MigrationRestoring, s.status().Migrations[key.String()].Phase)
 				s.must(c.older, key, false)
 			})
 			s.at(8*time.Minute, func() { s.must(c.newer, key, false) })
@@ -411,8 +411,8 @@ func TestOrders_WhileThePutBackIsRefusedByTheServer_NewestWins(t *testing.T) {
 				s.must(workflows.UpdatePutBack, key, false)
 			})
 			s.at(9*time.Minute, func() {
-				require.Equal(t, phase.MigrationRestoring, s.status().Moves[key.String()].Phase)
-				require.Equal(t, reason.Forbidden, s.status().Moves[key.String()].Reason)
+				require.Equal(t, phase.MigrationRestoring, s.status().Migrations[key.String()].Phase)
+				require.Equal(t, reason.Forbidden, s.status().Migrations[key.String()].Reason)
 				s.must(newer, key, false)
 			})
 			s.at(9*time.Minute+30*time.Second, func() { s.world.Fail = nil })
@@ -432,7 +432,7 @@ func TestRelease_RefusedByTheServer_ShowsTheRefusal(t *testing.T) {
 	s, key := outage(t, 9*time.Minute)
 	s.fails("release", fmt.Errorf("patch resourcebindings shop/app: %w: %s", karmada.ErrRefused, said))
 	s.at(6*time.Minute, func() {
-		m := s.status().Moves[key.String()]
+		m := s.status().Migrations[key.String()]
 		require.Equal(t, phase.MigrationReleasing, m.Phase)
 		require.Equal(t, reason.Forbidden, m.Reason)
 		require.Contains(t, m.Message, said)

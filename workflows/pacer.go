@@ -32,8 +32,8 @@ type PacerState struct {
 	Orders Orders `json:"orders"`
 	// HaltedAt is since when Orders halt, as far as this pacer has seen it.
 	HaltedAt time.Time `json:"haltedAt,omitzero"`
-	// Moves remembers the bindings that were moved within the last hour.
-	Moves pace.MoveLog `json:"moves"`
+	// Migrations remembers the bindings that were moved within the last hour.
+	Migrations pace.MigrationLog `json:"migrations"`
 	// Probed are the results of the external probe, for the next leader of the controller.
 	Probed rules.Probed `json:"probed,omitempty"`
 	// Granted, Written and Unused count permits since the pacer's first start: those that were
@@ -51,7 +51,7 @@ type PacerState struct {
 // Orders are what operators, or a lost state, ordered. They are mirrored in the memo.
 type Orders struct {
 	Halted *Order `json:"halted,omitempty"`
-	// HaltReason is HaltedByHuman or StateLost.
+	// HaltReason is HaltedByOperator or StateLost.
 	HaltReason reason.Reason `json:"haltReason,omitempty"`
 	// Rate replaces the configured rate when not nil.
 	Rate   *float64 `json:"rate,omitempty"`

@@ -159,7 +159,7 @@ func TestClusterAPI4128NothingIsGrantedWhileTheFleetLooksWrong(t *testing.T) {
 }
 
 // Rules: R4.5-6, R4.5-25, R4.5-18.
-func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
+func TestAnOperatorHaltsResumesAndSetsTheRate(t *testing.T) {
 	p := newPacing(t)
 	var halt, resume, rate *answer
 	p.onGrant = p.evictAll()
@@ -185,7 +185,7 @@ func TestAHumanHaltsResumesAndSetsTheRate(t *testing.T) {
 		}
 	}
 	require.Greater(t, quick, slow+slow/2, "a rate takes effect at once")
-	require.Equal(t, reason.RateSetByHuman, status.Pace.Reason)
+	require.Equal(t, reason.RateSetByOperator, status.Pace.Reason)
 	neverAbove(t, p.writes, 2)
 }
 
@@ -202,8 +202,8 @@ func TestTheConfiguredRateComesBackOnAnOrder(t *testing.T) {
 		require.True(t, a.done)
 		require.NoError(t, a.err)
 	}
-	require.Equal(t, reason.RateSetByHuman, between.Reason)
-	require.NotEqual(t, reason.RateSetByHuman, status.Pace.Reason, "also while nobody asks for leases")
+	require.Equal(t, reason.RateSetByOperator, between.Reason)
+	require.NotEqual(t, reason.RateSetByOperator, status.Pace.Reason, "also while nobody asks for leases")
 	require.NotEqual(t, between.Rate, status.Pace.Rate)
 	require.Nil(t, status.Orders.Rate)
 }
@@ -307,7 +307,7 @@ func TestTheMostUrgentClusterIsServedFirstAndEqualsInTurn(t *testing.T) {
 }
 
 // Rules: R4.5-30, R4.5-31.
-func TestALostStateHaltsUntilAHumanResumes(t *testing.T) {
+func TestALostStateHaltsUntilAnOperatorResumes(t *testing.T) {
 	p := newPacing(t)
 	p.memory = activities.PacerMemory{Known: true, Lost: true}
 	p.at(time.Second, func() { p.ask("m1", 1) })
@@ -756,11 +756,11 @@ func TestEveryOrderIsMirroredWhereTheNextPacerReadsIt(t *testing.T) {
 		rate   float64 // that the successor goes by
 	}{
 		"nobody ordered anything":     {rate: configured},
-		"a halt":                      {orders: []order{halt}, halted: reason.HaltedByHuman},
+		"a halt":                      {orders: []order{halt}, halted: reason.HaltedByOperator},
 		"a halt that was ended":       {orders: []order{halt, resume}, rate: configured},
 		"a rate":                      {orders: []order{set(2)}, rate: 2},
 		"the newest of two rates":     {orders: []order{set(2), set(3)}, rate: 3},
-		"a rate and a halt":           {orders: []order{set(2), halt}, halted: reason.HaltedByHuman},
+		"a rate and a halt":           {orders: []order{set(2), halt}, halted: reason.HaltedByOperator},
 		"a rate that outlives a halt": {orders: []order{set(2), halt, resume}, rate: 2},
 		"the state was lost":          {lost: true, halted: reason.StateLost},
 	} {

@@ -65,8 +65,8 @@ func (p *pacing) MayRemove(context.Context, string, string) error { return nil }
 // Used is not told either.
 func (p *pacing) Used(context.Context, int64, string) error { return nil }
 
-// MovedTooOften is not asked: the test asks over the real query.
-func (p *pacing) MovedTooOften(context.Context, []string) (map[string]time.Time, error) {
+// MigratedTooOften is not asked: the test asks over the real query.
+func (p *pacing) MigratedTooOften(context.Context, []string) (map[string]time.Time, error) {
 	return nil, nil //nolint:nilnil // nobody was
 }
 

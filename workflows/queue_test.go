@@ -33,7 +33,7 @@ func (s *story) status() workflows.FailoverStatus {
 // tooOften asks the pacer whether shop/app, and another, were moved too often.
 func (p *pacing) tooOften() map[string]time.Time {
 	p.t.Helper()
-	value, err := p.env.QueryWorkflow(workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: []string{"shop/app", "shop/other"}})
+	value, err := p.env.QueryWorkflow(workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: []string{"shop/app", "shop/other"}})
 	require.NoError(p.t, err)
 	var until map[string]time.Time
 	require.NoError(p.t, value.Get(&until))
@@ -124,7 +124,7 @@ func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
 		status := s.status()
 		require.Equal(t, []reason.Reason{reason.WaitingFull}, status.Attention)
 		require.Equal(t, map[reason.Reason]int{reason.WaitingFull: 2}, status.WaitingBy)
-		require.Len(t, status.Moves, 2)
+		require.Len(t, status.Migrations, 2)
 		require.Len(t, status.Items, 2)
 		for _, i := range status.Items {
 			require.Equal(t, reason.WaitingFull, i.Reason)
@@ -149,7 +149,7 @@ func TestTheWindowBoundsWhatIsInFlight(t *testing.T) {
 	s.outage(20 * time.Minute)
 	s.at(2*time.Minute, func() {
 		status := s.status()
-		require.Len(t, status.Moves, 2)
+		require.Len(t, status.Migrations, 2)
 		require.Len(t, status.Items, 3)
 		for _, i := range status.Items {
 			require.Equal(t, reason.WindowFull, i.Reason)
@@ -245,7 +245,7 @@ func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
 	s.world.HealthyAfter = 6 * time.Minute
 	s.at(5*time.Minute, func() {
 		status := s.status()
-		m := status.Moves["shop/app"]
+		m := status.Migrations["shop/app"]
 		require.Equal(t, phase.MigrationAwaitingHealth, m.Phase)
 		require.True(t, m.Entered.After(m.Since), "the phase began after the move")
 		require.Len(t, status.Items, 1)
@@ -342,7 +342,7 @@ func TestRelease_RefusedByAWebhookForMinutes_NeedsAttention(t *testing.T) {
 	shown := 0
 	for at := 6 * time.Minute; at < 8*time.Minute; at += 7 * time.Second {
 		s.at(at, func() {
-			m := s.status().Moves["shop/app"]
+			m := s.status().Migrations["shop/app"]
 			require.Contains(t, m.Message, said)
 			require.Equal(t, reason.Forbidden, m.Reason)
 			require.NotEmpty(t, m.Attention, "%+v", m)

@@ -110,7 +110,7 @@ func TestARefusedWriteGoesBackToTheQueueWithItsReason(t *testing.T) {
 }
 
 // Rules: R4.1-13, R4.7-29, R4.9-5.
-func TestAHumansTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
+func TestAnOperatorsTaintMovesAndItsRemovalRecoversAtOnce(t *testing.T) {
 	s, _ := withApp(t)
 	s.maintained(10 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
@@ -537,7 +537,7 @@ func hostBehindOlder(ctx workflow.Context, cluster string, older []workflows.Bin
 func TestTemporalUI325And1399AMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext(t *testing.T) {
 	s, key := withApp(t)
 	s.older = []workflows.BindingMigrationParams{{State: workflows.MigrationState{
-		Ref: activities.MoveRef{
+		Ref: activities.MigrationRef{
 			Cluster: "m1", ClusterUID: "uid-m1", Key: key, UID: "uid-shop/app", Mode: rules.ModeEnforce,
 			Owner: s.migration(key), Written: storyBegins.Add(-time.Minute),
 		},
@@ -575,7 +575,7 @@ func TestARecoveryOfAnOlderAttemptRestoresNothingOntoAClusterThatFailsAgain(t *t
 	require.Len(t, s.world.Log("restore"), 1)
 }
 
-func TestAHumansOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
+func TestAnOperatorsOrderDoesNotWaitForAnActThatWasRefused(t *testing.T) {
 	s, _ := outage(t, 5*time.Minute)
 	s.settings.Terms.Recheck, s.settings.Terms.ClusterPoll = 10*time.Minute, 10*time.Minute
 	ordered := false
@@ -605,8 +605,8 @@ func TestWhomATaintMovesHasAnOutcomeThoughItWasOverBeforeTheList(t *testing.T) {
 		why  reason.Reason
 		end  phase.Failover
 	}{
-		"it recovers":     {over: func(s *story) { s.world.SetReady("m1", true) }, why: reason.ClusterRecovered, end: phase.FailoverRecovered},
-		"a human cancels": {over: func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, why: reason.Cancelled, end: phase.FailoverCancelled},
+		"it recovers":         {over: func(s *story) { s.world.SetReady("m1", true) }, why: reason.ClusterRecovered, end: phase.FailoverRecovered},
+		"an operator cancels": {over: func(s *story) { s.order(workflows.UpdateCancel, "it was us") }, why: reason.Cancelled, end: phase.FailoverCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := outage(t, 10*time.Minute)
@@ -658,11 +658,11 @@ func TestABindingWhoseMoveWasCancelledIsNotMovedAgainInThatAttempt(t *testing.T)
 	s.at(2*time.Minute, func() { s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, false)) })
 	s.at(2*time.Minute+time.Second, func() { s.world.DropTaint("m2", "cordon") })
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))
-	require.Len(t, s.world.Log("evict"), 1, "the human's order stands for the attempt")
+	require.Len(t, s.world.Log("evict"), 1, "the operator's order stands for the attempt")
 }
 
 // Rules: R4.9-37.
-func TestACancelLeavesNoEvacuationTaintBesideAHumansTaint(t *testing.T) {
+func TestACancelLeavesNoEvacuationTaintBesideAnOperatorsTaint(t *testing.T) {
 	s := newStory(t)
 	s.bind("app", []string{"m1"}, "m1")
 	s.maintained(4 * time.Minute)

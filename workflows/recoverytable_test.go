@@ -29,11 +29,11 @@ type happening string
 
 const (
 	recovers   happening = "the cluster recovers"
-	cancelled  happening = "a human cancels the failover"
+	cancelled  happening = "an operator cancels the failover"
 	inTheUI    happening = "the failover is cancelled in the UI"
-	oneOnly    happening = "a human cancels this move"
+	oneOnly    happening = "an operator cancels this move"
 	oneInTheUI happening = "this move is cancelled in the UI"
-	putsBack   happening = "the cluster recovers, a human cancels the failover with put-back"
+	putsBack   happening = "the cluster recovers, an operator cancels the failover with put-back"
 	failsAgain happening = "the cluster recovers, and fails again before that is over"
 )
 
@@ -65,8 +65,8 @@ type row struct {
 }
 
 // same is a row in which who cancels gets the same, in whatever way.
-func same(r, byHuman ending, more map[happening]ending) map[happening]ending {
-	out := map[happening]ending{recovers: r, cancelled: byHuman, inTheUI: byHuman, oneOnly: byHuman, oneInTheUI: byHuman}
+func same(r, byOperator ending, more map[happening]ending) map[happening]ending {
+	out := map[happening]ending{recovers: r, cancelled: byOperator, inTheUI: byOperator, oneOnly: byOperator, oneInTheUI: byOperator}
 	for h, e := range more {
 		out[h] = e
 	}
@@ -294,7 +294,7 @@ func (s *story) well() {
 // standsAt asserts that app stands where the row says.
 func (s *story) standsAt(r row) {
 	status := s.status()
-	move, moving := status.Moves["shop/app"]
+	move, moving := status.Migrations["shop/app"]
 	require.Equal(s.t, r.phase != "", moving, "%+v", status.Items)
 	if r.phase != "" && !r.early { // its report comes when the answer is known
 		require.Equal(s.t, r.phase, s.standing(karmada.BindingKey{Namespace: "shop", Name: "app"}).Phase, "%s", move.Reason)
@@ -447,9 +447,9 @@ func TestGracefulTimeoutRaisesTheFlagAndDeletesNothing(t *testing.T) {
 			s, key := failing(t)
 			c.arrange(s, key)
 			timeout := addAfter + s.settings.Terms.GracefulTimeout
-			s.at(timeout-time.Minute, func() { require.Empty(t, s.status().Moves["shop/app"].Attention) })
+			s.at(timeout-time.Minute, func() { require.Empty(t, s.status().Migrations["shop/app"].Attention) })
 			s.at(2*time.Hour, func() {
-				move := s.status().Moves["shop/app"]
+				move := s.status().Migrations["shop/app"]
 				require.NotEmpty(t, move.Attention)
 				require.Equal(t, reason.GracefulTimeout, s.standing(key).Attention)
 				task := s.task(key)

@@ -147,7 +147,7 @@ func TestARuleThatBecameInvalidKeepsItsTaintUntilItIsMended(t *testing.T) {
 // not removed, and counts for as long as it stands.
 //
 // Rules: R4.1-13, R4.1-28, R4.1-29.
-func TestATaintThatAHumanPutByTheKeyOfARuleStaysTheHumans(t *testing.T) {
+func TestATaintThatAnOperatorPutByTheKeyOfARuleStaysTheOperators(t *testing.T) {
 	s, _ := outage(t, 5*time.Minute)
 	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Value: "by-hand", Effect: corev1.TaintEffectNoExecute})
 	s.at(10*time.Minute, func() {
@@ -566,7 +566,7 @@ func TestCordoned_ATaintThatMovesMakesItAFailover(t *testing.T) {
 			name: "a rule that moves", fail: func(s *story) { s.world.SetReady("m1", false) }, well: func(s *story) { s.world.SetReady("m1", true) },
 		},
 		{
-			name: "a human's taint",
+			name: "an operator's taint",
 			fail: func(s *story) { s.maintain() },
 			well: func(s *story) { s.world.DropTaint("m1", maintenance) },
 		},
@@ -602,7 +602,7 @@ func TestCordoned_ACancelTakesTheTaintAway(t *testing.T) {
 // A policy whose taint only an operator can take away: when the operator has, it is over.
 //
 // Rules: R4.1-10, R4.9-5.
-func TestAHumanTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
+func TestAnOperatorTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
 	s, _ := failing(t)
 	s.policy()
 	s.network(corev1.ConditionFalse) // what removes it never matches
@@ -623,7 +623,7 @@ func TestAHumanTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
 // What cannot be read was not taken away: Lifeboat's taint keeps its removal window.
 //
 // Rules: R4.1-21, R4.2-9.
-func TestWhatCannotBeReadIsNoHumanWhoTookTheTaintAway(t *testing.T) {
+func TestWhatCannotBeReadIsNoOperatorWhoTookTheTaintAway(t *testing.T) {
 	for name, garble := range map[string]func(*karmada.Cluster){
 		"the list of soft taints": func(c *karmada.Cluster) {
 			c.Taints = slices.DeleteFunc(slices.Clone(c.Taints), func(x corev1.Taint) bool { return x.Key == softKey })

@@ -91,7 +91,7 @@ func TestASoftTaintMovesOnlyWhatAskedForFailoverAndOffALivingCluster(t *testing.
 }
 
 // Rules: R4.1-14, R4.3-17.
-func TestAHumansSoftTaintTriggersWithoutAWindowAndItsRemovalAbandons(t *testing.T) {
+func TestAnOperatorsSoftTaintTriggersWithoutAWindowAndItsRemovalAbandons(t *testing.T) {
 	s := newStory(t)
 	s.bindSoftly("quick", "30")
 	s.bindSoftly("slow", "3600")
@@ -336,7 +336,7 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 // any more, and the failover ends with everything of Lifeboat's gone.
 //
 // Rules: R4.3-2, R4.9-9.
-func TestAnOptOutEndsAFailoverBesideAHumansTaint(t *testing.T) {
+func TestAnOptOutEndsAFailoverBesideAnOperatorsTaint(t *testing.T) {
 	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, karmada.EffectPreferNoExecute} {
 		t.Run(string(effect), func(t *testing.T) {
 			s := newStory(t)

@@ -242,7 +242,7 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 }
 
 // The scheduler's late patch puts the cluster back while Lifeboat's task stands. While a
-// human has the binding paused, that is no reason to write.
+// operator has the binding paused, that is no reason to write.
 // Rules: R4.4-15, R4.5-20.
 func TestNothingIsTakenOutAgainOfABindingThatIsPaused(t *testing.T) {
 	s := newStory(t)

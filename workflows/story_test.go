@@ -126,7 +126,7 @@ type fakePacer struct {
 
 func (p *fakePacer) MayRemove(context.Context, string, string) error { return p.refuse }
 
-func (p *fakePacer) MovedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
+func (p *fakePacer) MigratedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
 	p.asked++
 	until := map[string]time.Time{}
 	for _, b := range bindings {
@@ -387,7 +387,7 @@ func (s *story) run() {
 		reader = activities.DrainDeleting{Reader: s.world}
 	}
 	a := &activities.Activities{
-		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Moves: s.world, Pacer: s.pacer, Prober: s.prober, Manager: s.world, Controller: s.controller,
+		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Migrations: s.world, Pacer: s.pacer, Prober: s.prober, Manager: s.world, Controller: s.controller,
 		Clock: world.Clock{W: s.world}, Meter: s.meter, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts = a

@@ -383,7 +383,7 @@ func TestRamen1139And329NoStepWaitsForTheDeadCluster(t *testing.T) {
 	s.world.SetReady("m1", false)
 	s.at(time.Hour, func() {
 		status := s.status()
-		require.Empty(t, status.Moves, "nobody waits for it")
+		require.Empty(t, status.Migrations, "nobody waits for it")
 		require.Equal(t, map[string]int{"Migrated": 3}, status.Counts)
 		require.Len(t, status.PendingPurges, 3)
 		require.Equal(t, phase.FailoverEvacuated, status.Phase)
@@ -410,7 +410,7 @@ func TestRamen1165And2038WhatIsLostIsRebuiltFromKarmada(t *testing.T) {
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Peek(moved).Tasks, "what had begun is finished")
 		require.Equal(t, reason.StateLost, s.status().Pace.Reason)
-		require.Empty(t, s.world.Log("evict"), "nobody knows what was granted: a human says when it goes on")
+		require.Empty(t, s.world.Log("evict"), "nobody knows what was granted: an operator says when it goes on")
 		s.fleetOrder(workflows.UpdateResume)
 	})
 	require.Equal(t, map[string]phase.Outcome{"next": "Migrated", "moved": "Migrated"}, outcomes(s.play()))

@@ -49,8 +49,8 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 		}
 	}
 	s.viewQueue(&v)
-	for _, key := range workflow.DeterministicKeys(s.Moves) {
-		if m := s.Moves[key]; len(v.Moving) < PageLines {
+	for _, key := range workflow.DeterministicKeys(s.Migrations) {
+		if m := s.Migrations[key]; len(v.Moving) < PageLines {
 			v.Moving = append(v.Moving, view.Line{
 				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message, Attention: m.Attention, Placed: m.Placed, At: m.PhaseSince(),
 			})
@@ -98,8 +98,8 @@ func (s *FailoverStatus) counts() view.Counts {
 			c.Settled += n
 		}
 	}
-	for _, key := range workflow.DeterministicKeys(s.Moves) {
-		m := s.Moves[key]
+	for _, key := range workflow.DeterministicKeys(s.Migrations) {
+		m := s.Migrations[key]
 		switch {
 		case m.Phase == phase.MigrationQueued:
 			c.Waiting++

@@ -244,7 +244,7 @@ func TestBinding_Queued_ShowsEveryReason(t *testing.T) {
 func TestBinding_Moving_ShowsItsMigration(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()
-	x.Move = &workflows.Move{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
+	x.Move = &workflows.Migration{Key: cart, Phase: phase.MigrationAwaitingHealth, To: []string{"m3"}, Since: now.Add(-time.Minute), Attention: reason.GracefulTimeout, Reason: reason.NotHealthy}
 	m := workflows.MigrationStatus{}
 	m.Ref.Key, m.Ref.Cluster, m.Phase, m.Reason, m.To, m.Attention = cart, "m1", x.Move.Phase, x.Move.Reason, x.Move.To, x.Move.Attention
 	m.Permit.Number, m.Proof.Since, m.Terms.MinHealthy = 42, now.Add(-5*time.Second), 10*time.Second

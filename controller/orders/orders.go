@@ -163,7 +163,7 @@ type Drained struct {
 
 // DrainProgress is the progress of the drain of a failover.
 func DrainProgress(s workflows.FailoverStatus) Drained {
-	p := Drained{Left: len(s.Moves) + s.Left, Ended: s.Cluster.Drain == nil}
+	p := Drained{Left: len(s.Migrations) + s.Left, Ended: s.Cluster.Drain == nil}
 	for _, i := range s.Items {
 		switch i.State {
 		case queue.Idle:

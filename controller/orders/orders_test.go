@@ -100,7 +100,7 @@ func TestGive_Errors_NameTheCause(t *testing.T) {
 			_, sender := answering(t, "cluster-failover/a", workflows.UpdateCancel, cancel, tc.end)
 			_, err := sender.Give(t.Context(), sender.Target("a"), workflows.UpdateCancel, cancel)
 			require.ErrorContains(t, err, tc.says)
-			require.Equal(t, tc.is == ErrRefused, errors.Is(err, ErrRefused))
+			require.Equal(t, errors.Is(tc.is, ErrRefused), errors.Is(err, ErrRefused))
 			require.True(t, tc.is == nil || errors.Is(err, tc.is))
 		})
 	}
@@ -174,7 +174,7 @@ func TestDrainProgress(t *testing.T) {
 	require.Equal(t, Drained{Left: 1, Blocked: map[string]int{"NoTarget": 1}}, DrainProgress(failoverOf(phase.FailoverEvacuated, true, idle, stuck)))
 	require.True(t, DrainProgress(failoverOf(phase.FailoverRecovering, false)).Ended)
 	moving := failoverOf(phase.FailoverEvacuated, true)
-	moving.Moves = map[string]workflows.Move{"a/b": {}}
+	moving.Migrations = map[string]workflows.Migration{"a/b": {}}
 	require.False(t, DrainProgress(moving).Done)
 }
 

@@ -55,7 +55,7 @@ type Plan struct {
 
 // Totals count bindings by verdict.
 type Totals struct {
-	Moves       int `json:"moves"`
+	Migrations  int `json:"migrations"`
 	Blocked     int `json:"blocked"`
 	AwaitsFence int `json:"awaitsFence"`
 	Stays       int `json:"stays"`
@@ -93,9 +93,9 @@ type Source struct {
 	Status *status.Source
 	Away   error
 	Owners activities.Owners
-	// Moves reads which copy a migration holds; nil if Temporal does not answer.
-	Moves activities.Moves
-	Now   func() time.Time
+	// Migrations reads which copy a migration holds; nil if Temporal does not answer.
+	Migrations activities.Migrations
+	Now        func() time.Time
 	// Progress shows the progress of reading.
 	Progress *show.Progress
 	// Runbook is the URL of the runbook, empty without one.
@@ -124,7 +124,7 @@ func (s Source) Planner(of *activities.Snapshot) *activities.Planner {
 	if owners == nil {
 		owners = noOwners{}
 	}
-	return activities.NewPlanner(of, owners, s.Moves, s.Settings)
+	return activities.NewPlanner(of, owners, s.Migrations, s.Settings)
 }
 
 // Read takes a snapshot of Karmada.
@@ -172,7 +172,7 @@ func worse(x, y Plan) int {
 			return by
 		}
 	}
-	return cmp.Or(y.Ends.Compare(x.Ends), cmp.Compare(y.Totals.Moves, x.Totals.Moves), cmp.Compare(x.Cluster, y.Cluster))
+	return cmp.Or(y.Ends.Compare(x.Ends), cmp.Compare(y.Totals.Migrations, x.Totals.Migrations), cmp.Compare(x.Cluster, y.Cluster))
 }
 
 func prioritiesOf(plans ...Plan) []int32 {
@@ -239,7 +239,7 @@ func (w pacerAnswer) addTo(p *Plan, r *activities.ForeseeRequest) {
 		p.Unread = append(p.Unread, w.unread)
 		return
 	}
-	r.Rate, r.Moves = w.status.Orders.Rate, &w.status.Moves
+	r.Rate, r.Migrations = w.status.Orders.Rate, &w.status.Migrations
 	if w.status.Orders.Halted != nil {
 		rate := w.status.Pace
 		rate.Tier, rate.Rate, rate.Reason = pace.TierHalted, 0, w.status.Orders.HaltReason
@@ -277,7 +277,7 @@ func (p *Plan) continueFrom(st *workflows.FailoverStatus, r *activities.ForeseeR
 	}
 	standing := st.StandingOrders.Index()
 	r.Snoozed, r.Paused, r.Priority = standing.Snoozed, standing.Paused, standing.Priority
-	for _, m := range st.Moves {
+	for _, m := range st.Migrations {
 		p.Underway++
 		r.Skip[m.Key] = true
 	}
@@ -337,7 +337,7 @@ func BindingOf(b *activities.Foreseen) Binding {
 func (t *Totals) count(p activities.Prospect) {
 	switch p {
 	case activities.ProspectMoves:
-		t.Moves++
+		t.Migrations++
 	case activities.ProspectBlocked:
 		t.Blocked++
 	case activities.ProspectFence:

@@ -79,9 +79,9 @@ func TestPlan_HealthyCluster_CountsItsBindings(t *testing.T) {
 	p, err := s.Cluster(t.Context(), "m1")
 	require.NoError(t, err)
 	require.Equal(t, now.Add(time.Minute), p.Confirmed)
-	require.Equal(t, Totals{Moves: 1, Blocked: 1}, p.Totals)
+	require.Equal(t, Totals{Migrations: 1, Blocked: 1}, p.Totals)
 	require.Equal(t, []PriorityTotal{
-		{Priority: 5, Totals: Totals{Blocked: 1}}, {Priority: 0, Totals: Totals{Moves: 1}, Ends: now.Add(time.Minute)},
+		{Priority: 5, Totals: Totals{Blocked: 1}}, {Priority: 0, Totals: Totals{Migrations: 1}, Ends: now.Add(time.Minute)},
 	}, p.Priorities)
 	require.Equal(t, []string{"Temporal: no route"}, p.Unread)
 	require.Equal(t, []string{"m1"}, p.Pace.Faulty, "the fleet as it would be")
@@ -133,7 +133,7 @@ func TestWorse_ComparesStuckBindingsThenTheEnd(t *testing.T) {
 	urgent := Plan{Cluster: "urgent", Priorities: []PriorityTotal{{Priority: 9, Totals: Totals{AwaitsFence: 1}}}}
 	many := Plan{Cluster: "many", Priorities: []PriorityTotal{{Priority: 0, Totals: Totals{Blocked: 50}}}}
 	long := Plan{Cluster: "long", Ends: now.Add(time.Hour)}
-	short := Plan{Cluster: "short", Ends: now, Totals: Totals{Moves: 9}}
+	short := Plan{Cluster: "short", Ends: now, Totals: Totals{Migrations: 9}}
 	require.Negative(t, worse(urgent, many))
 	require.Negative(t, worse(many, long))
 	require.Negative(t, worse(long, short))
@@ -181,7 +181,7 @@ func TestPlan_RunningFailover_ShowsWhatIsLeft(t *testing.T) {
 	seconds := int64(600)
 	st := workflows.FailoverStatus{}
 	st.Phase, st.Paused = phase.FailoverEvacuating, &workflows.Order{Who: "ada", Reason: "wait"}
-	st.Moves = map[string]workflows.Move{"shop/cart": {Key: key("cart")}}
+	st.Migrations = map[string]workflows.Migration{"shop/cart": {Key: key("cart")}}
 	st.Counts = map[string]int{"Migrated": 3}
 	st.Items = []queue.Item{{Key: key("slow"), Policy: 0}}
 	st.Policy = []rules.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
@@ -192,7 +192,7 @@ func TestPlan_RunningFailover_ShowsWhatIsLeft(t *testing.T) {
 	st.Priorities = []workflows.Priority{{ScopedOrder: slow, Priority: 100}}
 	pacer := workflows.PacerStatus{}
 	pacer.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 1}
-	pacer.Orders.Halted, pacer.Orders.HaltReason = &workflows.Order{Who: "ada"}, reason.HaltedByHuman
+	pacer.Orders.Halted, pacer.Orders.HaltReason = &workflows.Order{Who: "ada"}, reason.HaltedByOperator
 	s = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer})
 
 	p, err := s.Cluster(t.Context(), "m1")
@@ -248,7 +248,7 @@ func chained(t *testing.T) (*world.World, Source) {
 		b.Status.ObservedGeneration = b.Generation
 	})
 	w.SetRunning(owner, true)
-	s.Owners, s.Moves = w, w
+	s.Owners, s.Migrations = w, w
 	return w, s
 }
 
@@ -267,7 +267,7 @@ func TestPlan_Swap_NeedsTheHeldCopy(t *testing.T) {
 			work.UID = "another"
 			w.PutWork(work)
 		}, swaps: false},
-		"its migration does not answer": {arrange: func(_ *world.World, s *Source) { s.Moves = silent{} }, swaps: false},
+		"its migration does not answer": {arrange: func(_ *world.World, s *Source) { s.Migrations = silent{} }, swaps: false},
 		"its migration does not run":    {arrange: func(w *world.World, _ *Source) { w.SetRunning("binding-migration/m1/shop/cart", false) }, swaps: false},
 		"its cluster is not fit":        {arrange: func(w *world.World, _ *Source) { w.SetReady("m1", false) }, swaps: false},
 	} {

@@ -27,7 +27,7 @@ func (v View) Cluster(p Plan) {
 	v.rules(p)
 	v.Line("Pace      %s", view.PaceLine(p.Pace))
 	t := p.Totals
-	v.Line("Bindings  %d would move, %d could not, %d would wait for a fence, %d would stay", t.Moves, t.Blocked, t.AwaitsFence, t.Stays)
+	v.Line("Bindings  %d would move, %d could not, %d would wait for a fence, %d would stay", t.Migrations, t.Blocked, t.AwaitsFence, t.Stays)
 	if end := v.ends(p); end != "" {
 		v.Line("Ends      %s", end)
 	}
@@ -99,7 +99,7 @@ func (v View) rules(p Plan) {
 
 func (v View) ends(p Plan) string {
 	switch {
-	case p.Totals.Moves == 0:
+	case p.Totals.Migrations == 0:
 		return ""
 	case !p.Pace.Flows():
 		return "never, while the fleet's pace is halted"
@@ -115,7 +115,7 @@ func (v View) priorities(p Plan) {
 	v.Line("")
 	t := v.Table("Priority", "Move", "Blocked", "Fence", "Stay", "Last begins")
 	for _, of := range p.Priorities {
-		t.AppendRow(table.Row{of.Priority, of.Moves, of.Blocked, of.AwaitsFence, of.Stays, v.after(p, of.Ends)})
+		t.AppendRow(table.Row{of.Priority, of.Migrations, of.Blocked, of.AwaitsFence, of.Stays, v.after(p, of.Ends)})
 	}
 	t.Render()
 }
@@ -166,7 +166,7 @@ func (v View) All(plans []Plan) {
 			last = "never"
 		}
 		t.AppendRow(table.Row{
-			show.Short(name, 34), p.Totals.Moves, p.Totals.Blocked, p.Totals.AwaitsFence, p.Totals.Stays,
+			show.Short(name, 34), p.Totals.Migrations, p.Totals.Blocked, p.Totals.AwaitsFence, p.Totals.Stays,
 			v.after(p, p.Confirmed), last, string(p.Pace.Tier), show.Short(resources(p.Deficit), 26),
 		})
 	}

@@ -157,7 +157,7 @@ func (v Full) plan(ctx context.Context) Check {
 	default:
 		worst := plans[0]
 		c.Found = fmt.Sprintf("%d clusters; worst to lose would be %s: %d would move, %d could not",
-			len(plans), worst.Cluster, worst.Totals.Moves, worst.Totals.Blocked)
+			len(plans), worst.Cluster, worst.Totals.Migrations, worst.Totals.Blocked)
 		c.Do = "see it with lifeboat plan " + worst.Cluster
 	}
 	return c

@@ -301,7 +301,7 @@ func sound() (*objects, *Full) {
 			return []Check{{Name: "Second evictor", Result: Warning}}
 		},
 		Plan: func(context.Context) ([]plan.Plan, error) {
-			return []plan.Plan{{Cluster: "m2", Totals: plan.Totals{Moves: 5, Blocked: 2}}, {Cluster: "m1"}}, nil
+			return []plan.Plan{{Cluster: "m2", Totals: plan.Totals{Migrations: 5, Blocked: 2}}, {Cluster: "m1"}}, nil
 		},
 	}
 }

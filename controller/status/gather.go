@@ -239,7 +239,7 @@ func (s Source) kept(ctx context.Context) ([]Kept, error) {
 // lookUp has the URLs of the reasons of what is blocked or needs attention.
 func (s Source) lookUp(e *workflows.FailoverStatus) map[reason.Reason]string {
 	reasons := slices.Clone(e.Attention)
-	for _, m := range e.Moves {
+	for _, m := range e.Migrations {
 		if m.Attention != reason.None {
 			reasons = append(reasons, m.Attention, m.Reason)
 		}

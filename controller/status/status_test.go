@@ -45,7 +45,7 @@ func evacuating() *workflows.FailoverStatus {
 	s.Terms.Mode = rules.ModeEnforce
 	s.Cluster = workflows.ClusterView{Ready: "False", ReadyReason: "ClusterNotReachable"}
 	s.Results = []record.Result{{Key: key("done"), Outcome: phase.OutcomeMigrated}}
-	s.Moves = map[string]workflows.Move{
+	s.Migrations = map[string]workflows.Migration{
 		"shop/fine": {Key: key("fine"), Resource: "Deployment shop/fine", Phase: phase.MigrationPlacing, Since: now.Add(-time.Second)},
 		"shop/late": {
 			Key: key("late"), Resource: "Deployment shop/" + strings.Repeat("very-", 20) + "long", Phase: phase.MigrationAwaitingHealth,
@@ -122,7 +122,7 @@ func TestFailover_ShowsItsBindingsAndActions(t *testing.T) {
 
 func TestFailover_Move_ShowsTheTimeInItsPhaseAndNoTargetThatKarmadaRefused(t *testing.T) {
 	s := evacuating()
-	s.Moves = map[string]workflows.Move{"shop/back": {
+	s.Migrations = map[string]workflows.Migration{"shop/back": {
 		Key: key("back"), Phase: phase.MigrationRestoring, Since: now.Add(-59 * time.Second), Entered: now.Add(-4 * time.Second),
 		To: []string{"member7"}, Reason: reason.NoClusterFit,
 	}}
@@ -181,7 +181,7 @@ func TestFailover_ShowsForeignTaintsAndAwaitedFences(t *testing.T) {
 	s := evacuating()
 	s.Cluster.Ready, s.Cluster.ReadyReason = "True", "ClusterReady"
 	s.Cluster.Foreign = []corev1.Taint{{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}}
-	s.Moves["shop/db"] = workflows.Move{
+	s.Migrations["shop/db"] = workflows.Migration{
 		Key: key("db"), Phase: phase.MigrationAwaitingFence, Reason: reason.AwaitingFence,
 		Message: "member1 does not answer, and the old copy is not proven dead", Attention: reason.AwaitingFence,
 	}

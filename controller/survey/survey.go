@@ -132,7 +132,7 @@ func stateOf(e *workflows.FailoverStatus) telemetry.FailoverState {
 		f.Blocked[why] += n
 		f.Bindings[telemetry.StateBlocked] += n
 	}
-	for _, m := range e.Moves {
+	for _, m := range e.Migrations {
 		if m.Phase == phase.MigrationAwaitingFence {
 			f.Bindings[telemetry.StateFence]++
 		} else {

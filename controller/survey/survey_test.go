@@ -65,7 +65,7 @@ func evacuating() workflows.FailoverStatus {
 			Phase: phase.FailoverEvacuating, Terms: activities.Terms{Mode: rules.ModeEnforce},
 			Ledger: record.Ledger{PendingPurges: make([]record.PendingPurge, 2), PendingPurgesBeyond: 1}, Attention: []reason.Reason{reason.WaitingFull},
 			Paused: &workflows.Order{Who: "ann", Reason: "lunch"},
-			Moves: map[string]workflows.Move{
+			Migrations: map[string]workflows.Migration{
 				"shop/cart": {Phase: phase.MigrationPlacing},
 				"shop/db":   {Phase: phase.MigrationAwaitingFence, Reason: reason.AwaitingFence},
 				"shop/pay":  {Phase: phase.MigrationAwaitingHealth, Reason: reason.NotHealthy, Attention: reason.GracefulTimeout},

@@ -81,7 +81,7 @@ func TestOursIsOnlyWhatTheAnnotationLists(t *testing.T) {
 	})
 	require.True(t, karmada.OursAdded(c, ours))
 	require.False(t, karmada.OursAdded(c, fixtures.NoSchedule("ours")), "another effect is another taint")
-	require.Equal(t, []corev1.Taint{theirs, fixtures.SoftTaint("soft", fixtures.T0)}, karmada.Foreign(c), "a human's soft taint triggers like a human's NoExecute")
+	require.Equal(t, []corev1.Taint{theirs, fixtures.SoftTaint("soft", fixtures.T0)}, karmada.Foreign(c), "an operator's soft taint triggers like an operator's NoExecute")
 	hard, soft := karmada.Triggering(c.Taints)
 	require.Equal(t, []corev1.Taint{ours, theirs}, hard)
 	require.Equal(t, []corev1.Taint{fixtures.SoftTaint("soft", fixtures.T0)}, soft)

@@ -23,7 +23,7 @@ func Judge(h FleetHealth, c Config) Pace {
 	case len(h.Faulty) >= h.Total:
 		p.Reason = reason.AllFaulty
 	case !c.Unlimited && !(c.EvictionRate > 0):
-		p.Reason = reason.HaltedByHuman
+		p.Reason = reason.HaltedByOperator
 	case p.FaultRate > c.UnhealthyThreshold:
 		p.Reason = reason.FleetUnhealthy
 		if slow := c.SlowRate(); h.Total > c.LargeFleet && slow > 0 {
@@ -85,8 +85,8 @@ type Config struct {
 	// than LargeFleet clusters; a smaller one halts there.
 	SecondaryRate float64 `json:"secondaryEvictionRate"`
 	LargeFleet    int     `json:"largeFleetThreshold"`
-	// MovesPerHour is how often one binding may be moved within an hour; 0 does not count.
-	MovesPerHour int `json:"movesPerHour,omitempty"`
+	// MigrationsPerHour is how often one binding may be moved within an hour; 0 does not count.
+	MigrationsPerHour int `json:"migrationsPerHour,omitempty"`
 	// UnlimitedChunk bounds the permits that are out when Unlimited.
 	UnlimitedChunk int `json:"unlimitedChunk"`
 }

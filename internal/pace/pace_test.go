@@ -36,14 +36,14 @@ func TestKarmada6746TheTierFollowsFromTheFleet(t *testing.T) {
 		"slow is never quicker than normal":       {health: fixtures.Faulty(12, 20), config: patient, tier: pace.TierSlow, rate: 0.02, reason: reason.FleetUnhealthy},
 		"a secondary rate of nothing halts":       {health: fixtures.Faulty(12, 20), config: never, tier: pace.TierHalted, rate: 0, reason: reason.FleetUnhealthy},
 		"unlimited has a limit when slow":         {health: fixtures.Faulty(12, 20), config: unlimited, tier: pace.TierSlow, rate: 0.1, reason: reason.FleetUnhealthy},
-		"a halt by hand is one when slow":         {health: fixtures.Faulty(12, 20), config: stopped, tier: pace.TierHalted, rate: 0, reason: reason.HaltedByHuman},
+		"a halt by hand is one when slow":         {health: fixtures.Faulty(12, 20), config: stopped, tier: pace.TierHalted, rate: 0, reason: reason.HaltedByOperator},
 		"all of them are probably us":             {health: fixtures.Faulty(6, 6), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.AllFaulty},
 		"also the only one":                       {health: fixtures.Faulty(1, 1), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.AllFaulty},
 		"also where the threshold would allow it": {health: fixtures.Faulty(2, 2), config: pace.Config{EvictionRate: 1, UnhealthyThreshold: 1}, tier: pace.TierHalted, rate: 0, reason: reason.AllFaulty},
 		"a fleet that nobody can count":           {health: fixtures.Faulty(0, 0), config: limits, tier: pace.TierHalted, rate: 0, reason: reason.FleetUnknown},
 		"unlimited has no rate":                   {health: fixtures.Faulty(1, 6), config: unlimited, tier: pace.TierNormal, rate: 0, reason: reason.FleetHealthy},
 		"unlimited halts all the same":            {health: fixtures.Faulty(4, 6), config: unlimited, tier: pace.TierHalted, rate: 0, reason: reason.FleetUnhealthy},
-		"a rate of nothing is a halt":             {health: fixtures.Faulty(1, 6), config: stopped, tier: pace.TierHalted, rate: 0, reason: reason.HaltedByHuman},
+		"a rate of nothing is a halt":             {health: fixtures.Faulty(1, 6), config: stopped, tier: pace.TierHalted, rate: 0, reason: reason.HaltedByOperator},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := pace.Judge(tc.health, tc.config)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMovesAreCountedForAnHour(t *testing.T) {
-	var log pace.MoveLog
+	var log pace.MigrationLog
 	log.Add("shop/cart", fixtures.T0)
 	log.Add("shop/other", fixtures.At(1))
 	log.Add("shop/cart", fixtures.At(60))
@@ -27,7 +27,7 @@ func TestMovesAreCountedForAnHour(t *testing.T) {
 }
 
 func TestTheMemoryOfMovesIsCarriedAndBounded(t *testing.T) {
-	var log pace.MoveLog
+	var log pace.MigrationLog
 	log.Add("shop/cart", fixtures.T0)
 	for i := range 30000 {
 		log.Add(fmt.Sprintf("shop/app%d", i), fixtures.At(1))
@@ -37,7 +37,7 @@ func TestTheMemoryOfMovesIsCarriedAndBounded(t *testing.T) {
 	raw, err := json.Marshal(log)
 	require.NoError(t, err)
 	require.Less(t, len(raw), 400_000)
-	var carried pace.MoveLog
+	var carried pace.MigrationLog
 	require.NoError(t, json.Unmarshal(raw, &carried))
 	require.Equal(t, log, carried)
 	n, _ = carried.Since("shop/app29999", fixtures.At(2))

@@ -97,7 +97,7 @@ func TestMigrationStories(t *testing.T) {
 			phase.EventDependentsHeld, phase.EventWriteSent, phase.EventWriteStands,
 		}, phase.MigrationPlacing},
 		"the cluster object is deleted":          {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventSourceGone, phase.EventReleased, migrated}, phase.MigrationDone},
-		"a human releases it, placed or not":     {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventReleaseOrdered}, phase.MigrationReleasing},
+		"an operator releases it, placed or not": {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventReleaseOrdered}, phase.MigrationReleasing},
 		"adopted, it begins at Placing":          {phase.MigrationChecking, []phase.MigrationEvent{phase.EventAdopted, phase.EventPlaced}, phase.MigrationAwaitingHealth},
 		"the placement goes away again":          {phase.MigrationAwaitingHealth, []phase.MigrationEvent{phase.EventUnplaced}, phase.MigrationPlacing},
 		"the last look before the drop says no":  {phase.MigrationReleasing, []phase.MigrationEvent{phase.EventReleaseRefused}, phase.MigrationAwaitingHealth},

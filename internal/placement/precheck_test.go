@@ -305,7 +305,7 @@ func TestPreCheckOfWhatStandsAlready(t *testing.T) {
 		"it does not use the cluster":                                {binding: fixtures.Duplicated("m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotTargeting, message: "does not use m1"},
 		"Lifeboat's own task is no obstacle":                         {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m1", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
 		"another evictor's task is":                                  {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(foreign)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: "TaintManager"},
-		"so is one that was left to a human":                         {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(kept)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: karmada.TaskReasonNeedsOperator},
+		"so is one that was left to an operator":                     {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(kept)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: karmada.TaskReasonNeedsOperator},
 		"Lifeboat's task for another cluster only bans that cluster": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m2", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"}},
 		"what was kept elsewhere only bans that cluster": {
 			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(karmada.Task{FromCluster: "m2", Producer: karmada.Producer, Reason: karmada.TaskReasonKept})),

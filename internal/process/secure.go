@@ -67,6 +67,11 @@ func credentialsOf(server string, read []func() ([]byte, error)) []telemetry.Cre
 var errBare = errors.New("there is an API key for Temporal (temporal.apiKeyFile, TEMPORAL_API_KEY or api_key in temporal.toml) " +
 	"and TLS is disabled: the key would be sent in the clear")
 
+// isBare reports whether an API key would be sent without TLS.
+func isBare(profile envconfig.ClientConfigProfile, c config.Config) bool {
+	return (c.Temporal.APIKeyFile != "" || profile.APIKey != "") && profile.TLS != nil && profile.TLS.Disabled
+}
+
 // identify sets the client certificate, the API key, or both.
 func identify(options *client.Options, profile envconfig.ClientConfigProfile, c config.Config, log *slog.Logger) error {
 	if t := profile.TLS; t != nil && t.ClientCertPath != "" && t.ClientKeyPath != "" && options.ConnectionOptions.TLS != nil {
@@ -77,8 +82,7 @@ func identify(options *client.Options, profile envconfig.ClientConfigProfile, c 
 		options.ConnectionOptions.TLS.Certificates = nil
 		options.ConnectionOptions.TLS.GetClientCertificate = pair.ForClient
 	}
-	hasKey := c.Temporal.APIKeyFile != "" || profile.APIKey != ""
-	if hasKey && profile.TLS != nil && profile.TLS.Disabled {
+	if isBare(profile, c) {
 		return errBare
 	}
 	if c.Temporal.APIKeyFile == "" {

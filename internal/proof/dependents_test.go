@@ -38,20 +38,20 @@ func TestAParentEntersItselfAsAHolder(t *testing.T) {
 		dependent *karmada.Binding
 		want      proof.HoldPlan
 	}{
-		"as the first":                        {dependent: fixtures.Config(), want: proof.HoldPlan{Holders: []string{fixtures.Mine}}},
-		"beside another parent":               {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), want: proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
-		"behind the dependent's own":          {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), want: proof.HoldPlan{Holders: []string{fixtures.Itself, fixtures.Mine}}},
-		"once":                                {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), want: proof.HoldPlan{Done: true}},
-		"not where nothing of it is":          {dependent: fixtures.Config(left), want: proof.HoldPlan{Done: true}},
-		"also where its Work only still is":   {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), want: proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
-		"not where a human has it":            {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Theirs)), want: proof.HoldPlan{Done: true}},
-		"not where another producer holds it": {dependent: fixtures.Config(foreign), want: proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where it is deleted Directly":    {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where a ban keeps nothing":       {dependent: fixtures.Config(heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where a human's keeps nothing":   {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where a ban is all there is":     {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Done: true}},
-		"not where no more fit":               {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...)), want: proof.HoldPlan{Reason: reason.TooManyHolders}},
-		"not in what cannot be read":          {dependent: fixtures.Config(func(b *karmada.Binding) { b.Malformed = "bad" }), want: proof.HoldPlan{Reason: reason.Malformed}},
+		"as the first":                          {dependent: fixtures.Config(), want: proof.HoldPlan{Holders: []string{fixtures.Mine}}},
+		"beside another parent":                 {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), want: proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
+		"behind the dependent's own":            {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), want: proof.HoldPlan{Holders: []string{fixtures.Itself, fixtures.Mine}}},
+		"once":                                  {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), want: proof.HoldPlan{Done: true}},
+		"not where nothing of it is":            {dependent: fixtures.Config(left), want: proof.HoldPlan{Done: true}},
+		"also where its Work only still is":     {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), want: proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
+		"not where an operator has it":          {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Theirs)), want: proof.HoldPlan{Done: true}},
+		"not where another producer holds it":   {dependent: fixtures.Config(foreign), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where it is deleted Directly":      {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a ban keeps nothing":         {dependent: fixtures.Config(heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where an operator's keeps nothing": {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"not where a ban is all there is":       {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Done: true}},
+		"not where no more fit":                 {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...)), want: proof.HoldPlan{Reason: reason.TooManyHolders}},
+		"not in what cannot be read":            {dependent: fixtures.Config(func(b *karmada.Binding) { b.Malformed = "bad" }), want: proof.HoldPlan{Reason: reason.Malformed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := proof.PlanHold(tc.dependent, "m1", fixtures.Mine)
@@ -74,7 +74,7 @@ func TestRamen2401OnlyTheLastHolderTakesTheTaskWithIt(t *testing.T) {
 		"beside the dependent's own":            {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself, fixtures.Mine)), back: false, want: proof.HoldPlan{Holders: []string{fixtures.Itself}}},
 		"not entered":                           {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), back: false, want: proof.HoldPlan{Done: true}},
 		"no task":                               {dependent: fixtures.Config(), back: true, want: proof.HoldPlan{Done: true}},
-		"what a human has is his":               {dependent: fixtures.Config(heldAs(karmada.TaskReasonKept, fixtures.Mine)), back: false, want: proof.HoldPlan{Done: true}},
+		"what an operator has is his":           {dependent: fixtures.Config(heldAs(karmada.TaskReasonKept, fixtures.Mine)), back: false, want: proof.HoldPlan{Done: true}},
 		"back, and wanted there again":          {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), back: true, want: proof.HoldPlan{Holders: []string{}}},
 		"back, and not wanted there yet":        {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), back: true, want: proof.HoldPlan{Holders: []string{}, Reason: reason.DependentsNotBack}},
 		"back, with another who holds it there": {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine, fixtures.Theirs)), back: true, want: proof.HoldPlan{Holders: []string{fixtures.Theirs}}},

@@ -8,13 +8,13 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// FenceByHuman is what By says of a fence that an operator confirmed.
-const FenceByHuman = "human"
+// FenceByOperator is what By says of a fence that an operator confirmed.
+const FenceByOperator = "operator"
 
 // Fence is the proof that the copies on a cluster that does not answer are dead, or
 // an operator's word for it. It is about one outage: see [Fence.Stands].
 type Fence struct {
-	By      string    `json:"by"`            // FenceByHuman, or the name of the plug-in
+	By      string    `json:"by"`            // FenceByOperator, or the name of the plug-in
 	Who     string    `json:"who,omitempty"` // the operator
 	Message string    `json:"message,omitempty"`
 	At      time.Time `json:"at"`
@@ -25,14 +25,14 @@ type Fence struct {
 	WithoutState bool `json:"withoutState,omitempty"`
 }
 
-// String is "human jane: power is off", "human jane, without state: power is off", or
+// String is "operator jane: power is off", "operator jane, without state: power is off", or
 // "plug-in bmc: powered down".
 func (f Fence) String() string {
 	who := f.Who
 	if f.WithoutState {
 		who += ", without state"
 	}
-	if f.By == FenceByHuman {
+	if f.By == FenceByOperator {
 		return fmt.Sprintf("%s %s: %s", f.By, who, f.Message)
 	}
 	return fmt.Sprintf("plug-in %s: %s", f.By, f.Message)
@@ -47,7 +47,7 @@ func (f *Fence) Stands(c karmada.Cluster) bool {
 
 // WaivesState reports whether an operator has what cannot take its state along go on all the same.
 func (f *Fence) WaivesState(source karmada.Cluster) bool {
-	return f != nil && f.By == FenceByHuman && f.WithoutState && f.Stands(source)
+	return f != nil && f.By == FenceByOperator && f.WithoutState && f.Stands(source)
 }
 
 // NeedsFence reports whether the old copy has to be proven dead before Directly may

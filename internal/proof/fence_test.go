@@ -28,7 +28,7 @@ func readySince(status corev1.ConditionStatus, at time.Time) karmada.Cluster {
 func TestAFenceIsAboutOneOutage(t *testing.T) {
 	dead, unknown := readySince(corev1.ConditionFalse, diedAt), readySince(corev1.ConditionUnknown, diedAt)
 	fence := func(given time.Duration, saw karmada.Cluster) *proof.Fence {
-		return &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(given), Outage: saw.Outage()}
+		return &proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: diedAt.Add(given), Outage: saw.Outage()}
 	}
 	for name, tc := range map[string]struct {
 		fence  *proof.Fence
@@ -78,9 +78,9 @@ func TestKarmada5006OnlyDirectlyOnASilentClusterNeedsAFence(t *testing.T) {
 // Rules: R4.8-9, R4.8-13.
 func TestTheHoldOfADirectlyMoveGoesOnlyWithTheOldCopy(t *testing.T) {
 	alive, dead := readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt)
-	given := &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), Outage: dead.Outage()}
-	void := &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), Outage: readySince(corev1.ConditionFalse, diedAt.Add(-time.Hour)).Outage()}
-	old := &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute)}
+	given := &proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), Outage: dead.Outage()}
+	void := &proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), Outage: readySince(corev1.ConditionFalse, diedAt.Add(-time.Hour)).Outage()}
+	old := &proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute)}
 	for name, tc := range map[string]struct {
 		copy    proof.OldCopy
 		ok      bool
@@ -91,7 +91,7 @@ func TestTheHoldOfADirectlyMoveGoesOnlyWithTheOldCopy(t *testing.T) {
 		"gone, and then the source died":      {copy: proof.OldCopy{Source: dead, Gone: true}, ok: true, reason: reason.Purged, message: "deleted"},
 		"being deleted":                       {copy: proof.OldCopy{Source: alive}, ok: false, reason: reason.OldCopyGoing, message: "m1 first"},
 		"a fence does not count for the live": {copy: proof.OldCopy{Source: alive, Fence: given}, ok: false, reason: reason.OldCopyGoing, message: "m1 first"},
-		"fenced":                              {copy: proof.OldCopy{Source: dead, Fence: given}, ok: true, reason: reason.Fenced, message: "human jane: power is off"},
+		"fenced":                              {copy: proof.OldCopy{Source: dead, Fence: given}, ok: true, reason: reason.Fenced, message: "operator jane: power is off"},
 		"nobody vouches":                      {copy: proof.OldCopy{Source: dead}, ok: false, reason: reason.AwaitingFence, message: "does not answer"},
 		"a word from before":                  {copy: proof.OldCopy{Source: dead, Fence: void}, ok: false, reason: reason.AwaitingFence, message: "is void: the cluster has changed"},
 		"a word of an older state":            {copy: proof.OldCopy{Source: dead, Fence: old}, ok: false, reason: reason.AwaitingFence, message: "is void: it does not say about which outage"},

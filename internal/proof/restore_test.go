@@ -132,7 +132,7 @@ func TestPlanRestore(t *testing.T) {
 		"the task is for another cluster": {
 			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.FromCluster = "m2" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "for m1"},
 		},
-		"the task was left to a human": {
+		"the task was left to an operator": {
 			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Reason = karmada.TaskReasonNeedsOperator }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no Lifeboat hold task"},
 		},
 		"the cluster is being deleted": {

@@ -53,7 +53,7 @@ func gracefully(in *proof.StateInput) { in.Purge = karmada.PurgeGracefully }
 func vouched(began time.Time, without bool) func(*proof.StateInput) {
 	return func(in *proof.StateInput) {
 		in.Fence = &proof.Fence{
-			By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), WithoutState: without,
+			By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: diedAt.Add(time.Minute), WithoutState: without,
 			Outage: readySince(corev1.ConditionFalse, began).Outage(),
 		}
 	}
@@ -86,22 +86,22 @@ func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
 		"a silent source":                {in: statefully(silent), ok: false, reason: reason.StateNeedsSource, message: "once it has deleted the old copy"},
 		"proven dead does not help":      {in: statefully(silent, vouched(diedAt, false)), ok: false, reason: reason.StateNeedsSource, message: "waits for m1"},
 		"nor does the setting":           {in: statefully(silent, missingOK), ok: false, reason: reason.StateNeedsSource, message: "waits for m1"},
-		"a human goes on without":        {in: statefully(silent, vouched(diedAt, true)), labels: carried, ok: true, message: "without its state: human jane"},
+		"an operator goes on without":    {in: statefully(silent, vouched(diedAt, true)), labels: carried, ok: true, message: "without its state: operator jane"},
 		"a word about an earlier outage": {in: statefully(silent, vouched(diedAt.Add(-time.Hour), true)), ok: false, reason: reason.StateNeedsSource},
 		"a word about a live source":     {in: statefully(gracefully, vouched(diedAt, true)), ok: false, reason: reason.StateNotCarried, message: "not Gracefully"},
 		"a plug-in cannot waive state": {in: statefully(silent, func(in *proof.StateInput) {
 			in.Fence = &proof.Fence{By: "bmc", At: diedAt, Outage: in.Source.Outage(), WithoutState: true}
 		}), ok: false, reason: reason.StateNeedsSource},
 
-		"never collected":                      {in: statefully(neverReported), ok: false, reason: reason.StateNotCollected, message: "never collected"},
-		"null is never collected, too":         {in: statefully(func(in *proof.StateInput) { in.Status = json.RawMessage("null") }), ok: false, reason: reason.StateNotCollected},
-		"never collected, where that is fine":  {in: statefully(neverReported, missingOK), ok: true, message: "without its state: its status on m1"},
-		"the same on a silent source":          {in: statefully(neverReported, missingOK, silent), ok: true, message: "never collected"},
-		"never collected, and a human goes on": {in: statefully(neverReported, silent, vouched(diedAt, true)), ok: true, message: "human jane"},
-		"Gracefully: it would be lost unseen":  {in: statefully(gracefully), ok: false, reason: reason.StateNotCarried, message: "only in purge mode Directly"},
-		"Gracefully, where that is fine":       {in: statefully(gracefully, missingOK), labels: carried, ok: true, message: "without its state"},
-		"Gracefully, and a human goes on":      {in: statefully(gracefully, silent, vouched(diedAt, true)), labels: carried, ok: true, message: "human jane"},
-		"two targets":                          {in: statefully(func(in *proof.StateInput) { in.Targets = 2 }), ok: false, reason: reason.StateNotCarried, message: "runs on 2"},
+		"never collected":                          {in: statefully(neverReported), ok: false, reason: reason.StateNotCollected, message: "never collected"},
+		"null is never collected, too":             {in: statefully(func(in *proof.StateInput) { in.Status = json.RawMessage("null") }), ok: false, reason: reason.StateNotCollected},
+		"never collected, where that is fine":      {in: statefully(neverReported, missingOK), ok: true, message: "without its state: its status on m1"},
+		"the same on a silent source":              {in: statefully(neverReported, missingOK, silent), ok: true, message: "never collected"},
+		"never collected, and an operator goes on": {in: statefully(neverReported, silent, vouched(diedAt, true)), ok: true, message: "operator jane"},
+		"Gracefully: it would be lost unseen":      {in: statefully(gracefully), ok: false, reason: reason.StateNotCarried, message: "only in purge mode Directly"},
+		"Gracefully, where that is fine":           {in: statefully(gracefully, missingOK), labels: carried, ok: true, message: "without its state"},
+		"Gracefully, and an operator goes on":      {in: statefully(gracefully, silent, vouched(diedAt, true)), labels: carried, ok: true, message: "operator jane"},
+		"two targets":                              {in: statefully(func(in *proof.StateInput) { in.Targets = 2 }), ok: false, reason: reason.StateNotCarried, message: "runs on 2"},
 		"a path that fails": {in: statefully(func(in *proof.StateInput) {
 			in.Read = func(json.RawMessage, []karmada.StateRule) (map[string]string, error) {
 				return nil, errors.New("jobStatus is not found")
@@ -131,7 +131,7 @@ func TestKarmada4969WhatGoesAlongIsDecidedBeforeTheWrite(t *testing.T) {
 func TestKarmada5788StateWaitsForTheSourceThatHandsItOn(t *testing.T) {
 	alive, dead := readySince(corev1.ConditionTrue, diedAt), readySince(corev1.ConditionFalse, diedAt)
 	word := func(without bool) *proof.Fence {
-		return &proof.Fence{By: proof.FenceByHuman, Who: "jane", Message: "power is off", At: diedAt, Outage: dead.Outage(), WithoutState: without}
+		return &proof.Fence{By: proof.FenceByOperator, Who: "jane", Message: "power is off", At: diedAt, Outage: dead.Outage(), WithoutState: without}
 	}
 	for name, tc := range map[string]struct {
 		copy      proof.OldCopy
@@ -144,7 +144,7 @@ func TestKarmada5788StateWaitsForTheSourceThatHandsItOn(t *testing.T) {
 		"being deleted":                        {copy: proof.OldCopy{Source: alive, Carries: true}, ok: false, reason: reason.OldCopyGoing, healthToo: false},
 		"proven dead: its state would be lost": {copy: proof.OldCopy{Source: dead, Fence: word(false), Carries: true}, ok: false, reason: reason.StateNeedsSource, healthToo: false},
 		"nobody vouches":                       {copy: proof.OldCopy{Source: dead, Carries: true}, ok: false, reason: reason.StateNeedsSource, healthToo: false},
-		"a human goes on without":              {copy: proof.OldCopy{Source: dead, Fence: word(true), Carries: true}, ok: true, reason: reason.Fenced, healthToo: false},
+		"an operator goes on without":          {copy: proof.OldCopy{Source: dead, Fence: word(true), Carries: true}, ok: true, reason: reason.Fenced, healthToo: false},
 		"nothing goes along":                   {copy: proof.OldCopy{Source: dead, Fence: word(false)}, ok: true, reason: reason.Fenced, healthToo: false},
 		"deleted, and nothing goes along":      {copy: proof.OldCopy{Source: alive, Gone: true}, ok: true, reason: reason.Purged, healthToo: false},
 	} {

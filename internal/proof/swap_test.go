@@ -37,7 +37,7 @@ func TestPlanSwap(t *testing.T) {
 			m1: []func(*karmada.Cluster){fixtures.Tainted(fixtures.NoExecute("down", fixtures.T0))},
 		},
 		"not while it is being deleted": {binding: onM2(), m1: []func(*karmada.Cluster){fixtures.DeletingCluster}},
-		"not what was left to a human": {
+		"not what was left to an operator": {
 			binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Reason = karmada.TaskReasonNeedsOperator }),
 		},
 		"not another producer's": {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Producer = "TaintManager" })},

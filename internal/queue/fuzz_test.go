@@ -61,7 +61,7 @@ func FuzzPacked(f *testing.F) {
 			set.Add(key, "u")
 			require.True(t, set.Has(key, "u"))
 		}
-		var log, reread pace.MoveLog
+		var log, reread pace.MigrationLog
 		if json.Unmarshal(raw, &log) == nil {
 			now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 			log.Add("shop/cart", now)

@@ -135,9 +135,9 @@ const (
 	FleetUnhealthy    Reason = "FleetUnhealthy"    // fault rate above unhealthyThreshold
 	Cordoned          Reason = "Cordoned"          // only NoSchedule taints of rules stand; each goes after its removal window. To uncordon at once: cancel
 	AllFaulty         Reason = "AllFaulty"         // every cluster looks failed: probably Lifeboat's own network
-	HaltedByHuman     Reason = "HaltedByHuman"     // an operator halted
+	HaltedByOperator  Reason = "HaltedByOperator"  // an operator halted
 	FleetUnknown      Reason = "FleetUnknown"      // the fleet could not be read
-	RateSetByHuman    Reason = "RateSetByHuman"    // an operator set the rate; it stays until an operator sets another
+	RateSetByOperator Reason = "RateSetByOperator" // an operator set the rate; it stays until an operator sets another
 	WouldMove         Reason = "WouldMove"         // observe: in enforce it would have moved; resume --enforce acts
 	WindowRunning     Reason = "WindowRunning"     // a rule's window has not elapsed; a mismatch restarts it
 	Waiting           Reason = "Waiting"           // it is due; its check comes next, in order of priority

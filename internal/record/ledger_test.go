@@ -33,8 +33,8 @@ func TestAFoldedResultIsCountedOnceAndGivesWay(t *testing.T) {
 	require.LessOrEqual(t, len(l.Results), maxResults)
 	require.Equal(t, map[string]int{"Migrated": 4500, "Kept": 500, "Abandoned": 1}, l.Counts)
 	require.Equal(t, 5001, len(l.Results)+l.InCounts())
-	require.True(t, l.CalledOff(key(-1), "u"), "a human's order is kept")
-	require.GreaterOrEqual(t, l.At(key(0), "u"), 0, "what a human must look after goes last")
+	require.True(t, l.CalledOff(key(-1), "u"), "an operator's order is kept")
+	require.GreaterOrEqual(t, l.At(key(0), "u"), 0, "what an operator must look after goes last")
 	require.Negative(t, l.At(key(1), "u"))
 	require.True(t, l.Migrated(key(1), "u"), "moved and released in this attempt, though folded")
 

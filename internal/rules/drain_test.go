@@ -96,7 +96,7 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 // taint says even less. Two healthy clusters of three under such taints halted a fleet.
 //
 // Rules: R4.5-1.
-func TestAHealthyClusterUnderAHumansTaintIsNotFaulty(t *testing.T) {
+func TestAHealthyClusterUnderAnOperatorsTaintIsNotFaulty(t *testing.T) {
 	byRule := func(effect corev1.TaintEffect) func(*karmada.Cluster) {
 		return func(c *karmada.Cluster) {
 			c.Taints = append(c.Taints, corev1.Taint{Key: "down", Effect: effect})
@@ -110,14 +110,14 @@ func TestAHealthyClusterUnderAHumansTaintIsNotFaulty(t *testing.T) {
 		cluster karmada.Cluster
 		want    bool
 	}{
-		{name: "healthy, NoExecute by a human", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0)))},
-		{name: "healthy, a soft taint by a human", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("human", fixtures.T0)))},
+		{name: "healthy, NoExecute by an operator", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("operator", fixtures.T0)))},
+		{name: "healthy, a soft taint by an operator", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("operator", fixtures.T0)))},
 		{name: "healthy, a taint ordered from Lifeboat", cluster: fixtures.Cluster("m1", ordersTaints("a"), putByOrder("a"))},
 		{name: "healthy, the record of a cancelled failover", cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} })},
-		{name: "not Ready, NoExecute by a human", cluster: fixtures.Cluster("m1", fixtures.NotReady, fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0))), want: true},
+		{name: "not Ready, NoExecute by an operator", cluster: fixtures.Cluster("m1", fixtures.NotReady, fixtures.Tainted(fixtures.NoExecute("operator", fixtures.T0))), want: true},
 		{name: "not Ready, a taint ordered from Lifeboat", cluster: fixtures.Cluster("m1", fixtures.NotReady, ordersTaints("a"), putByOrder("a")), want: true},
 		{name: "healthy, the taint of a rule in its removal window", cluster: fixtures.Cluster("m1", byRule(corev1.TaintEffectNoExecute)), want: true},
-		{name: "cordoned by a human", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("human")))},
+		{name: "cordoned by an operator", cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("operator")))},
 		{name: "cordoned by a rule that matches", rules: []rules.Rule{cordons}, cluster: fixtures.Cluster("m1", fixtures.NotReady, byRule(corev1.TaintEffectNoSchedule))},
 		{name: "cordoned by a rule that matches no more", rules: []rules.Rule{cordons}, cluster: fixtures.Cluster("m1", byRule(corev1.TaintEffectNoSchedule))},
 		{name: "cordoned beside a rule that moves", rules: []rules.Rule{cordons, unready()}, cluster: fixtures.Cluster("m1", fixtures.NotReady, byRule(corev1.TaintEffectNoSchedule)), want: true},
@@ -150,7 +150,7 @@ func TestADeletionTimestampDrainsWhereAskedFor(t *testing.T) {
 	require.Nil(t, karmada.DrainedByDeletion(fixtures.Cluster("m1")))
 	ordered := fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Rate: 1}))
 	ordered.Deleting = true
-	require.Equal(t, ordered.Drain, karmada.DrainedByDeletion(ordered), "a human's order goes first")
+	require.Equal(t, ordered.Drain, karmada.DrainedByDeletion(ordered), "an operator's order goes first")
 }
 
 func orderedTaint(key string) karmada.OrderedTaint {
@@ -225,5 +225,5 @@ func TestAClusterWithAnOrderNeedsAFailover(t *testing.T) {
 	require.Equal(t, reason.TaintOrdered, why)
 	require.True(t, c.CarriesOurs())
 	faulty, _ := rules.Faulty(nil, c)
-	require.False(t, faulty, "it counts as one that a human tainted otherwise: not while it is Ready")
+	require.False(t, faulty, "it counts as one that an operator tainted otherwise: not while it is Ready")
 }

@@ -245,7 +245,7 @@ func TestSuspected(t *testing.T) {
 		"a rule that only cordons has its windows there":         {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{cordons}, want: reason.ConditionsMatch},
 		"a rule that only cordons and does not match":            {cluster: fixtures.Cluster("m1"), rules: []rules.Rule{cordons}, want: reason.None},
 		"a rule for other clusters does not":                     {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{unready(targets(fixtures.Names("m2")))}, want: reason.None},
-		"a human's NoExecute taint":                              {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("human", fixtures.T0))), want: reason.ForeignTaint},
+		"an operator's NoExecute taint":                          {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("operator", fixtures.T0))), want: reason.ForeignTaint},
 		"a soft taint":                                           {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("soft", fixtures.T0))), want: reason.ForeignTaint},
 		"Karmada's own NoSchedule taint is nothing":              {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cluster.karmada.io/not-ready"))), want: reason.None},
 		"Lifeboat's evacuation taint that outlived its failover": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: reason.OursStands},

@@ -85,14 +85,14 @@ func (v Pacer) headline() string {
 
 // explanations describe the reasons of a pace.
 var explanations = map[reason.Reason]string{
-	reason.FleetHealthy:   "few enough clusters are faulty",
-	reason.FleetUnhealthy: "too many clusters are faulty at once: moving load quickly could fell the rest",
-	reason.AllFaulty:      "every cluster looks failed, probably by Lifeboat's own fault: check Lifeboat's and Karmada's network first",
-	reason.FleetUnknown:   "the fleet could not be counted",
-	reason.HaltedByHuman:  "an operator paused it, or set or configured the rate 0",
-	reason.StateLost:      "the pacer's earlier run cannot be read, so its permits and orders are not known: an operator must resume",
-	reason.RateSetByHuman: "an operator set the rate",
-	reason.FirstStart:     "this is its first start",
+	reason.FleetHealthy:      "few enough clusters are faulty",
+	reason.FleetUnhealthy:    "too many clusters are faulty at once: moving load quickly could fell the rest",
+	reason.AllFaulty:         "every cluster looks failed, probably by Lifeboat's own fault: check Lifeboat's and Karmada's network first",
+	reason.FleetUnknown:      "the fleet could not be counted",
+	reason.HaltedByOperator:  "an operator paused it, or set or configured the rate 0",
+	reason.StateLost:         "the pacer's earlier run cannot be read, so its permits and orders are not known: an operator must resume",
+	reason.RateSetByOperator: "an operator set the rate",
+	reason.FirstStart:        "this is its first start",
 }
 
 func (v Pacer) why(p *page) string {
@@ -146,7 +146,7 @@ func (v Pacer) ends() string {
 		return ""
 	case v.HaltedBy != "":
 		return "when an operator resumes; never by itself"
-	case v.Pace.Reason == reason.HaltedByHuman:
+	case v.Pace.Reason == reason.HaltedByOperator:
 		return "when another rate is set, or configured; never by itself"
 	case v.Pace.Reason == reason.FleetUnknown:
 		return "by itself, when the fleet can be counted"
@@ -234,7 +234,7 @@ func (v Pacer) actions() []string {
 		}
 	}
 	rate := v.rate("for the whole fleet, as evictions per second")
-	if v.Pace.Tier == pace.TierHalted && v.Pace.Reason != reason.HaltedByHuman {
+	if v.Pace.Tier == pace.TierHalted && v.Pace.Reason != reason.HaltedByOperator {
 		return []string{"Nothing has to be ordered: evictions flow again as soon as enough clusters are healthy.", rate}
 	}
 	return []string{"`lifeboat pause fleet --reason \"…\"`: stop every eviction of the fleet within four seconds", rate}

@@ -202,7 +202,7 @@ func pacerPages() map[string]view.Pacer {
 			v.Pace = pace.Judge(fixtures.Faulty(12, 20), limits)
 		}),
 		"halted": changed(flowing, func(v *view.Pacer) {
-			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = pace.TierHalted, 0, reason.HaltedByHuman
+			v.Pace.Tier, v.Pace.Rate, v.Pace.Reason = pace.TierHalted, 0, reason.HaltedByOperator
 			v.Out, v.HaltedBy, v.HaltedAt, v.Runbook = nil, "jane@example.org: what is going on?", fixtures.At(597), published
 		}),
 		"configured-zero": changed(flowing, func(v *view.Pacer) {

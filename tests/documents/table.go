@@ -157,7 +157,7 @@ var observed = []Step{
 	look("lifeboat status member1", `Evacuating(.|\n)*enforce mode(.|\n)*AwaitingApproval`),
 }
 
-// enforced: what waits for a human, and moves once he agrees; then it comes back.
+// enforced: what waits for an operator, and moves once he agrees; then it comes back.
 var enforced = []Step{
 	run(`lifeboat pause member1 --reason "looking"`, "paused"),
 	serve("lifeboat status member1 --watch", "Paused"),

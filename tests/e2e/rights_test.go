@@ -67,7 +67,7 @@ func (r *rights) note(a audited) {
 	}
 	request := fmt.Sprintf("%s %s %s", a.User.Username, a.Verb, a.resource())
 	if a.Annotations["authorization.k8s.io/decision"] != "allow" {
-		// A human who verifies with a program's kubeconfig tries more than that program does.
+		// An operator who verifies with a program's kubeconfig tries more than that program does.
 		if !strings.HasPrefix(a.Agent, "lifeboat-verify/") {
 			r.refused[request]++
 		}
@@ -265,7 +265,7 @@ func (s *scene) viewerLooks(cluster string, bindings ...string) {
 
 // controllerWarns garbles a cluster for a while, of which the controller tells by an Event.
 func (s *scene) controllerWarns(cluster string) {
-	s.noteByHand(cluster, prefix+"soft-taints", "garbled")
+	s.noteByHand(cluster, "garbled")
 	s.await("the controller warns of "+cluster, func() (bool, string) {
 		list, err := s.api.Resource(events).Namespace("default").List(s.ctx, metav1.ListOptions{})
 		require.NoError(s, err)
@@ -274,7 +274,7 @@ func (s *scene) controllerWarns(cluster string) {
 			return err == nil && e.Source.Component != "lifeboat-worker" && e.About.Name == cluster && e.Reason == "Malformed"
 		}), ""
 	})
-	s.noteByHand(cluster, prefix+"soft-taints", "")
+	s.noteByHand(cluster, "")
 }
 
 func (s *scene) as(who string) dynamic.Interface {

@@ -69,10 +69,10 @@ func (s *scene) patchCluster(name string, change object, subresource ...string) 
 	return err
 }
 
-// noteByHand sets an annotation of a cluster as an administrator; an empty value removes it.
-func (s *scene) noteByHand(name, annotation, value string) {
+// noteByHand sets the soft taints of a cluster as an administrator; an empty value removes them.
+func (s *scene) noteByHand(name, value string) {
 	require.NoError(s, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		return s.patchCluster(name, annotated(annotation, value))
+		return s.patchCluster(name, annotated(prefix+"soft-taints", value))
 	}))
 }
 

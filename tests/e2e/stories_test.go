@@ -66,7 +66,7 @@ var stories = []story{
 	{name: "purge_directly_on_a_silent_cluster", short: "fence", size: 2, tell: silentSource},
 	{name: "purge_directly_on_a_cluster_that_answers", short: "first", size: 2, tell: oldGoesFirst},
 	{name: "state_goes_along", short: "state", size: 3, tell: stateGoesAlong},
-	{name: "taint_of_a_human", short: "human", size: 2, tell: humansTaint},
+	{name: "taint_of_an_operator", short: "operator", size: 2, tell: operatorsTaint},
 	{name: "soft_taint_on_a_living_cluster", short: "soft", size: 2, tell: softTaint},
 	{name: "karmadas_own_policy", short: "theirs", size: 2, tell: karmadasPolicy},
 	{name: "cordoned_without_a_failover", short: "cordon", size: 2, tell: cordonedOnly},

@@ -20,7 +20,7 @@ var updateConsole = flag.Bool("update", false, "rewrite the answers in docs/cons
 
 const consoleFile = "../../docs/console.md"
 
-// maintenance is the taint of a human in the console stories.
+// maintenance is the taint of an operator in the console stories.
 const maintenance = "maintenance"
 
 // consoleStories runs the stories of docs/console.md, one after the other, and holds
@@ -29,7 +29,7 @@ const maintenance = "maintenance"
 // It guards the page: what an operator reads there is what this version says. And what
 // the stories are about: a failure that needs nobody, a wrong failover of which
 // everything that was not released is put back, a workload that must never run twice
-// moved once a human vouches for its old copy.
+// moved once an operator vouches for its old copy.
 //
 // Rules: R4.9-35, R4.9-36, R4.8-7.
 func consoleStories(s *scene) {

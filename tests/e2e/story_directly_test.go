@@ -16,7 +16,7 @@ const (
 )
 
 // silentSource has a binding that must never run twice on a cluster that falls
-// silent: it waits until a human vouches that the old copy is dead.
+// silent: it waits until an operator vouches that the old copy is dead.
 //
 // It guards invariant 11: until then nothing is written, and no copy begins; and that
 // the old Work stays as pending purge, and is gone once the cluster is back.
@@ -29,7 +29,7 @@ func silentSource(s *scene) {
 
 	s.kill(from)
 	s.awaitFailover(from, "waits for a fence, and says so", func(e *clusterFailover) bool {
-		return e.Phase == "Evacuated" && e.awaitsFence(app) && e.Moves[app].Reason == "AwaitingFence"
+		return e.Phase == "Evacuated" && e.awaitsFence(app) && e.Migrations[app].Reason == "AwaitingFence"
 	})
 	s.remains(3*time.Second, "nothing is written, no copy begins", func() bool {
 		return len(s.evictions(app, from)) == 0 && s.work(app, to) == nil
@@ -86,7 +86,7 @@ func oldGoesFirst(s *scene) {
 //
 // It guards §4.11: one write takes the cluster out and carries the state; the label is
 // on the new copy until that is healthy, and gone afterwards. On a silent cluster the
-// binding waits, and a human has it go on without.
+// binding waits, and an operator has it go on without.
 //
 // Rules: R4.8-10, R4.11-1, R4.11-2, R4.11-6.
 func stateGoesAlong(s *scene) {
@@ -171,7 +171,7 @@ func usersPlugin(s *scene) {
 
 	s.kill(from)
 	s.awaitFailover(from, "the plug-ins are silent", func(e *clusterFailover) bool {
-		return e.Moves[app].Phase == "AwaitingHealth" && e.Moves[app].Reason == "PluginSilent" && e.awaitsFence(single)
+		return e.Migrations[app].Phase == "AwaitingHealth" && e.Migrations[app].Reason == "PluginSilent" && e.awaitsFence(single)
 	})
 	s.remains(2*minHealthy, "held, and not evicted, without their word", func() bool {
 		return len(s.find(app).held(from)) == 1 && len(s.evictions(single, from)) == 0 && s.work(single, to) == nil

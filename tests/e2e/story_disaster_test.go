@@ -19,8 +19,8 @@ import (
 // else: what stands in Karmada is all that is left to go by.
 //
 // It guards invariants 1, 2, 4, 5 and 6 where 8 ends: what has moved is not moved again, every
-// hold is taken over and released or restored, a human's word that died with the database is
-// asked for again, and nothing new begins until a human has looked.
+// hold is taken over and released or restored, an operator's word that died with the database is
+// asked for again, and nothing new begins until an operator has looked.
 //
 // Rules: R4.5-30, R4.5-31, R4.8-12, R4.9-46, R4.9-47, R4.9-48, R4.9-53.
 func temporalLost(s *scene) {
@@ -44,10 +44,10 @@ func temporalLost(s *scene) {
 
 	s.paced("halted", "StateLost")
 	s.awaitFailover(from, "everything that is held is taken over", func(e *clusterFailover) bool {
-		return e.Moves[slow].Phase == "AwaitingHealth" && e.Moves[bare].Reason == "NoClusterFit" && e.awaitsFence(fenced)
+		return e.Migrations[slow].Phase == "AwaitingHealth" && e.Migrations[bare].Reason == "NoClusterFit" && e.awaitsFence(fenced)
 	})
 	s.annotate(idle, optedOut, "")
-	s.awaitFailover(from, "what begins anew waits for a human", func(e *clusterFailover) bool {
+	s.awaitFailover(from, "what begins anew waits for an operator", func(e *clusterFailover) bool {
 		return e.waits(idle, "ready", "Halted") && e.Pace.Reason == "StateLost"
 	})
 	s.annotate(slow, faultStuckReadyAt, "")
@@ -89,8 +89,8 @@ func (s *scene) oneOfEachKind(optedOut string) kinds {
 	k.bare = s.deployApart("bare", from, other)
 	s.killAndCordon(from, k.bare, other)
 	s.awaitFailover(from, "one of each kind", func(e *clusterFailover) bool {
-		return e.ended(k.moved, "Migrated") && e.Moves[k.slow].Phase == "AwaitingHealth" &&
-			e.Moves[k.bare].Reason == "NoClusterFit" && e.Moves[k.fenced].Phase == "AwaitingFence"
+		return e.ended(k.moved, "Migrated") && e.Migrations[k.slow].Phase == "AwaitingHealth" &&
+			e.Migrations[k.bare].Reason == "NoClusterFit" && e.Migrations[k.fenced].Phase == "AwaitingFence"
 	})
 	return k
 }
@@ -160,7 +160,7 @@ func karmadaRestored(s *scene) {
 	release.letGo()
 	s.annotate(late, prefix+"enabled", "")
 	s.awaitFailover(from, "one has moved, the other's new copy is not proven any more", func(e *clusterFailover) bool {
-		return e.ended(late, "Migrated") && e.Moves[held].Reason == "TargetNotReady"
+		return e.ended(late, "Migrated") && e.Migrations[held].Reason == "TargetNotReady"
 	})
 	for _, key := range []string{held, late} {
 		s.evicted(key, from)
@@ -194,7 +194,7 @@ func (s *scene) goesBack(held, late string) {
 	require.True(s, s.cluster(to).ready(), "so it says")
 	require.True(s, s.find(held).settled(), "so it says")
 	require.Equal(s, []string{from}, s.find(late).targets(), "so it says")
-	s.awaitFailover(from, "it has noticed", func(e *clusterFailover) bool { return e.Moves[held].Attention != "" })
+	s.awaitFailover(from, "it has noticed", func(e *clusterFailover) bool { return e.Migrations[held].Attention != "" })
 	s.needsAttention(from, held, "StaleRead")
 	s.remains(minHealthy+3*time.Second, "nothing is let go on it", func() bool { return len(s.find(held).held(from)) == 1 })
 }

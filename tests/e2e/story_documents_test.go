@@ -76,7 +76,7 @@ func (s *scene) exists(resource schema.GroupVersionResource, namespace string, u
 	require.NoError(s, err)
 }
 
-// bearing tolerates a human's taint for so long.
+// bearing tolerates an operator's taint for so long.
 func bearing(placement object, key string, d time.Duration) object {
 	placement["clusterTolerations"] = []any{object{
 		"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(d / time.Second),

@@ -133,7 +133,7 @@ func sharedDependents(s *scene) {
 
 	s.kill(from)
 	s.awaitFailover(from, "one has moved, the other waits for health", func(e *clusterFailover) bool {
-		return e.ended(first, "Migrated") && e.Moves[last].Phase == "AwaitingHealth"
+		return e.ended(first, "Migrated") && e.Migrations[last].Phase == "AwaitingHealth"
 	})
 	s.await("the second Deployment alone holds the ConfigMap", func() (bool, string) {
 		held := s.find(dependent).held(from)

@@ -28,7 +28,7 @@ func leadersChange(s *scene) {
 
 	s.kill(from)
 	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
-		return e.Moves[app].Phase == "AwaitingHealth"
+		return e.Migrations[app].Phase == "AwaitingHealth"
 	}).FailoverID
 	require.NoError(s, s.controller.kill())
 	s.controller = nil
@@ -72,7 +72,7 @@ func deafLeader(s *scene) {
 
 	s.kill(from)
 	run := s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
-		return e.Moves[app].Phase == "AwaitingHealth"
+		return e.Migrations[app].Phase == "AwaitingHealth"
 	}).FailoverID
 	s.toldAnew(s.controller)
 	over := make(chan struct{})

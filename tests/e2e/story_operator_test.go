@@ -51,7 +51,7 @@ func pausedAndResumed(s *scene) {
 // row of the table, while the cluster is still away.
 //
 // It guards §4.9's cancel: before the write Abandoned, unplaced Restored, placed both
-// copies kept and left to a human; Lifeboat's taints go, the record of who stopped it stays
+// copies kept and left to an operator; Lifeboat's taints go, the record of who stopped it stays
 // until nothing matches any more. And invariant 6, for what is kept is marked so.
 //
 // Rules: R4.9-32, R4.9-33, R4.9-34, R4.9-37, R4.9-38, R4.9-41.
@@ -65,7 +65,7 @@ func cancelled(s *scene) {
 
 	s.killAndCordon(from, unplaced, other)
 	s.awaitFailover(from, "one placed, one unplaced, one waiting", func(e *clusterFailover) bool {
-		return e.Moves[placed].Phase == "AwaitingHealth" && e.Moves[unplaced].Reason == "NoClusterFit" && e.waits(waiting, "tolerating")
+		return e.Migrations[placed].Phase == "AwaitingHealth" && e.Migrations[unplaced].Reason == "NoClusterFit" && e.waits(waiting, "tolerating")
 	})
 
 	s.order("cancel", from)

@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// humansTaint moves bindings off a cluster that is well, because a human tainted it,
-// and recovers at once when the human takes the taint away.
+// operatorsTaint moves bindings off a cluster that is well, because an operator tainted it,
+// and recovers at once when the operator takes the taint away.
 //
 // It guards source 3 of §4.1, detectionSeconds (the source is Ready), the purge of a
-// reachable cluster, and invariant 9: the human's taint is copied, not rewritten.
+// reachable cluster, and invariant 9: the operator's taint is copied, not rewritten.
 //
 // Rules: R4.1-13, R4.1-31, R4.7-29, R4.7-34, R4.9-5.
-func humansTaint(s *scene) {
+func operatorsTaint(s *scene) {
 	const taintKey = "example.com/maintenance"
 	from, to := s.c(1), s.c(2)
 	app := s.deploy("app", from, 1, oneOf(from, to))
@@ -40,7 +40,7 @@ func humansTaint(s *scene) {
 		"released before health had held for %s", detection)
 
 	now := s.cluster(from).taint(taintKey, "NoExecute")
-	require.Equal(s, added, now, "the human's taint is as it was")
+	require.Equal(s, added, now, "the operator's taint is as it was")
 	require.NotNil(s, s.cluster(from).taint(evacuatingTaint, "NoSchedule"))
 	s.taintByHand(from, taintKey, "NoExecute", false)
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated", patient: "Abandoned"})
@@ -179,7 +179,7 @@ func malformedMessages(s *scene) {
 	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
 	s.kill(from)
 	waits := func(e *clusterFailover) bool {
-		return e.Moves[app].Phase == "AwaitingHealth" && e.Pace.Tier == "normal"
+		return e.Migrations[app].Phase == "AwaitingHealth" && e.Pace.Tier == "normal"
 	}
 	s.awaitFailover(from, "waits for health", waits)
 

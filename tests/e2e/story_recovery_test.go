@@ -68,7 +68,7 @@ func unplaced(s *scene) {
 		return len(b.Spec.Clusters) == 0 && len(b.held(from)) == 1 && b.scheduled().Reason == "NoClusterFit", ""
 	})
 	s.awaitFailover(from, "it says that nothing fits", func(e *clusterFailover) bool {
-		return e.Moves[app].Phase == "Placing" && e.Moves[app].Reason == "NoClusterFit"
+		return e.Migrations[app].Phase == "Placing" && e.Migrations[app].Reason == "NoClusterFit"
 	})
 
 	s.recovers(from, map[string]string{app: "Restored"})
@@ -96,7 +96,7 @@ func inFlight(s *scene) {
 
 	landing := s.gate.stopAt(false, func(w write) bool { return w.evicts(lands, from) })
 	outdated := s.gate.stopAt(false, func(w write) bool { return w.evicts(refused, from) })
-	// A human's taint comes and goes at once: an eviction is on its way for seconds at most.
+	// An operator's taint comes and goes at once: an eviction is on its way for seconds at most.
 	s.taintByHand(from, maintenance, "NoExecute", true)
 	s.reaches(landing, "one eviction is on its way")
 	s.reaches(outdated, "the other is on its way")
@@ -132,13 +132,13 @@ func undone(s *scene) {
 
 	s.killAndCordon(from, late, other)
 	s.awaitFailover(from, "one is placed in its later group, the other nowhere", func(e *clusterFailover) bool {
-		return e.Moves[moved].Phase == "AwaitingHealth" && e.Moves[late].Reason == "NoClusterFit"
+		return e.Migrations[moved].Phase == "AwaitingHealth" && e.Migrations[late].Reason == "NoClusterFit"
 	})
 	require.Equal(s, "backup", s.group(moved))
 	s.taintByHand(backup, cordoned, "NoSchedule", true)
 	s.patch(s.named(moved), object{"spec": object{"clusters": nil}})
 	s.awaitFailover(from, "neither is placed", func(e *clusterFailover) bool {
-		return e.Moves[moved].Phase == "Placing" && e.Moves[moved].Reason == "NoClusterFit"
+		return e.Migrations[moved].Phase == "Placing" && e.Migrations[moved].Reason == "NoClusterFit"
 	})
 	old := s.work(moved, from)
 
@@ -196,10 +196,11 @@ func (s *scene) emptiesLate(key string) {
 	s.patch(s.named(key), object{"spec": object{"clusters": nil}})
 }
 
-// cancelledInTheUI has somebody cancel in Temporal's UI: first one move, then the failover.
+// cancelledInTheUI has an operator cancel in Temporal's UI: first one migration, then the failover, and
+// once more after a resume.
 //
 // It guards §4.9's cancel, which is the same from there: both copies of what is placed are
-// left to a human, what waits is abandoned, Lifeboat's taints go and the record of the stop stands.
+// left to an operator, what waits is abandoned, Lifeboat's taints go and the record of the stop stands.
 //
 // Rules: R4.9-34, R4.9-37, R4.9-38, R4.9-43.
 func cancelledInTheUI(s *scene) {
@@ -208,10 +209,10 @@ func cancelledInTheUI(s *scene) {
 	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
 	s.kill(from)
 	s.awaitFailover(from, "one placed, one waiting", func(e *clusterFailover) bool {
-		return e.Moves[placed].Phase == "AwaitingHealth" && e.waits(waiting, "tolerating")
+		return e.Migrations[placed].Phase == "AwaitingHealth" && e.waits(waiting, "tolerating")
 	})
 	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, migrationID(from, placed), ""))
-	s.awaitFailover(from, "the move is left to a human, the failover goes on", func(e *clusterFailover) bool {
+	s.awaitFailover(from, "the migration is left to an operator, the failover goes on", func(e *clusterFailover) bool {
 		return e.ended(placed, "NeedsOperator") && e.waits(waiting, "tolerating") && e.Phase == "Evacuating"
 	})
 	s.keepsBoth(placed, from)
@@ -219,8 +220,16 @@ func cancelledInTheUI(s *scene) {
 	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, failoverID(from), ""))
 	s.phase(from, "Stopped")
 	s.stoppedBy(from, "cancellation request")
+
+	s.order("resume", from)
+	s.awaitFailover(from, "it waits again", func(e *clusterFailover) bool { return e.Phase == "Evacuating" && e.waits(waiting, "tolerating") })
+	require.NoError(s, s.temporal.CancelWorkflow(s.ctx, failoverID(from), ""), "the server takes one request in a run")
+	s.phase(from, "Stopped")
+	s.stoppedBy(from, "cancellation request")
 	s.revive(from)
-	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned"})
+	r := s.ends(from, "Cancelled")
+	require.Len(s, r.Attempts, 2)
+	require.Equal(s, "Abandoned", r.Attempts[1].Results[0].Outcome)
 	s.dropTasks(placed)
 }
 
@@ -237,11 +246,11 @@ func swapped(s *scene) {
 	old := s.work(app, first)
 
 	s.kill(first)
-	s.awaitFailover(first, "placed, and not ready", func(e *clusterFailover) bool { return e.Moves[app].Phase == "AwaitingHealth" })
+	s.awaitFailover(first, "placed, and not ready", func(e *clusterFailover) bool { return e.Migrations[app].Phase == "AwaitingHealth" })
 	second := s.elsewhere(app, first)
 	s.revive(first)
 	s.awaitFailover(first, "untainted, and its old copy is held", func(e *clusterFailover) bool {
-		return e.Phase == "Settling" && e.Moves[app].Phase == "AwaitingHealth" && len(s.cluster(first).Spec.Taints) == 0
+		return e.Phase == "Settling" && e.Migrations[app].Phase == "AwaitingHealth" && len(s.cluster(first).Spec.Taints) == 0
 	})
 	require.Empty(s, s.releases(app, first))
 

@@ -14,7 +14,7 @@ import (
 
 var policies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clustertaintpolicies"}
 
-// softTaint moves what asked for failover off a cluster that lives, because a human
+// softTaint moves what asked for failover off a cluster that lives, because an operator
 // put a soft taint on it, and nothing else.
 //
 // It guards §4.2: the soft taint stands in an annotation that is not rewritten, the
@@ -34,7 +34,7 @@ func softTaint(s *scene) {
 
 	added := time.Now().UTC().Truncate(time.Second)
 	note := fmt.Sprintf(`[{"key":"example.com/slow","timeAdded":%q}]`, added.Format(time.RFC3339))
-	s.noteByHand(from, prefix+"soft-taints", note)
+	s.noteByHand(from, note)
 	s.awaitFailover(from, "what asked for it has moved", func(e *clusterFailover) bool {
 		o := e.outcome(app)
 		return o != nil && o.Outcome == "Migrated" && o.PendingPurge == nil
@@ -46,10 +46,10 @@ func softTaint(s *scene) {
 	require.False(s, released.Seen.Before(s.versions(app)[runs].Seen.Add(outlasts)), "the old copy lives: health must outlast detection")
 
 	now := s.cluster(from)
-	require.Equal(s, note, now.Annotations[prefix+"soft-taints"], "the human's taint is as it was")
+	require.Equal(s, note, now.Annotations[prefix+"soft-taints"], "the operator's taint is as it was")
 	require.NotNil(s, now.taint(evacuatingTaint, "NoSchedule"))
 	require.Nil(s, now.taint("example.com/slow", "PreferNoExecute"))
-	s.noteByHand(from, prefix+"soft-taints", "")
+	s.noteByHand(from, "")
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
 	s.leftAlone(plain)
 }

@@ -92,7 +92,7 @@ func twoOfThree(s *scene) {
 		return i != nil && i.Status.ReadyReplicas == 2, ""
 	})
 	s.awaitFailover(from, "waits for health", func(e *clusterFailover) bool {
-		return e.Moves[app].Phase == "AwaitingHealth" && e.Moves[app].Reason == "NotHealthy"
+		return e.Migrations[app].Phase == "AwaitingHealth" && e.Migrations[app].Reason == "NotHealthy"
 	})
 	s.remains(2*minHealthy, "held while two of three are ready", func() bool {
 		return len(s.find(app).held(from)) == 1
@@ -124,7 +124,7 @@ func targetDies(s *scene) {
 	s.kill(to)
 	require.Empty(s, s.releases(app, from), "the target died in time for this story")
 	s.awaitFailover(from, "the target proves nothing", func(e *clusterFailover) bool {
-		return e.Moves[app].Reason == "TargetNotReady"
+		return e.Migrations[app].Reason == "TargetNotReady"
 	})
 	s.remains(detection+2*time.Second, "held while the target is dead", func() bool {
 		b := s.find(app)

@@ -97,7 +97,7 @@ func buildsChangeHands(s *scene) {
 	require.NoError(s, unversioned.stop())
 	s.worker = a
 	s.kill(from)
-	s.awaitFailover(from, "one waits for its health", func(e *clusterFailover) bool { return e.Moves[slow].Phase == "AwaitingHealth" })
+	s.awaitFailover(from, "one waits for its health", func(e *clusterFailover) bool { return e.Migrations[slow].Phase == "AwaitingHealth" })
 	s.at("a", pacerID, failoverID(from), migrationID(from, slow))
 	answer := s.gate.stopAt(true, func(w write) bool { return w.evicts(late, from) })
 	s.annotate(late, optedOut, "")

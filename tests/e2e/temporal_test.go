@@ -21,7 +21,7 @@ type clusterFailover struct {
 	Phase         string          `json:"phase"`
 	Reason        string          `json:"reason"`
 	Items         []queued        `json:"items"`
-	Moves         map[string]move `json:"moves"`
+	Migrations    map[string]move `json:"migrations"`
 	Results       []outcome       `json:"results"`
 	PendingPurges []any           `json:"pendingPurges"`
 	Pace          pace            `json:"pace"`
@@ -133,7 +133,7 @@ func (e *clusterFailover) ended(k, outcome string) bool {
 
 // awaitsFence: an operator has to confirm that a binding's old copy is dead, and is called.
 func (e *clusterFailover) awaitsFence(k string) bool {
-	return e.Moves[k].Phase == "AwaitingFence" && e.Moves[k].Attention != ""
+	return e.Migrations[k].Phase == "AwaitingFence" && e.Migrations[k].Attention != ""
 }
 
 // String is a failover in a few lines, for a story that fails.
@@ -143,7 +143,7 @@ func (e *clusterFailover) String() string {
 	for _, q := range e.Items {
 		fmt.Fprintf(&b, "\n    queued  %s: %s %s %s", q.Key, q.State, q.Reason, q.Message)
 	}
-	for k, m := range e.Moves {
+	for k, m := range e.Migrations {
 		fmt.Fprintf(&b, "\n    moving  %s: %+v", k, m)
 	}
 	for _, o := range e.Results {

@@ -17,6 +17,9 @@ import (
 func TestTableRowsHaveKeyedFields(t *testing.T) {
 	files := 0
 	require.NoError(t, filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && path == filepath.Join("../..", "bin") {
+			return filepath.SkipDir // a checkout of Karmada, which the lab builds
+		}
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}

@@ -75,7 +75,7 @@ func (p panel) check(t *testing.T) {
 	}
 }
 
-// The recording is of a run in which a cluster was evacuated, a human was asked, the
+// The recording is of a run in which a cluster was evacuated, an operator was asked, the
 // fleet was halted and a worker was silent: a panel that shows nothing of it asks for
 // something that nobody exports.
 func TestEveryPanelShowsSomethingOfTheRecordedRun(t *testing.T) {

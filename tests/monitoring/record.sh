@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records what Prometheus would see of a demo in which more goes wrong than usual, to
-# tests/monitoring/testdata/run.gz: moves that a human is asked about, a halt, a
+# tests/monitoring/testdata/run.gz: moves that an operator is asked about, a halt, a
 # worker that is silent for a while. Needs `make lab-bin build`; takes five minutes.
 set -euo pipefail
 export GOFLAGS=-trimpath

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// The rules of a story that ask a human before an eviction. What a rule is asked with is
+// The rules of a story that ask an operator before an eviction. What a rule is asked with is
 // its number; "expires" is for how many seconds a question stands open.
 const (
 	askClusters  = "clusters"  // more clusters than this fail at once
@@ -49,7 +49,7 @@ func (s Schedule) approvalRules() queue.ApprovalRules {
 	return out
 }
 
-// approvals has humans asked, who approve at once, late, or never, or refuse. Its dice are
+// approvals has operators asked, who approve at once, late, or never, or refuse. Its dice are
 // its own: whatever else happens with this seed happens without it too.
 func (g *generator) approvals(percent int) {
 	other := &generator{r: rand.New(rand.NewPCG(g.s.Seed, 0xa99e0fed)), s: g.s}
@@ -97,7 +97,7 @@ func (g *generator) ask() {
 	}
 }
 
-// themeApprovals has a human asked about what a failure moves, and what the next one does
+// themeApprovals has an operator asked about what a failure moves, and what the next one does
 // while the first is still being settled.
 func (g *generator) themeApprovals() {
 	g.few(4)
@@ -129,7 +129,7 @@ func (s *sim) approve(ctx workflow.Context, x Step) {
 	})
 }
 
-// approved notes a human's yes: it concerns those that stood on the cluster when it came.
+// approved notes an operator's yes: it concerns those that stood on the cluster when it came.
 func (j *judge) approved(cluster, binding string) {
 	for _, b := range j.s.world.StandingBindings() {
 		if (binding == "" || b.Key.Name == binding) && targets(&b, cluster) {
@@ -139,7 +139,7 @@ func (j *judge) approved(cluster, binding string) {
 	}
 }
 
-// asked judges that nothing is evicted that a human was to be asked about and has not
+// asked judges that nothing is evicted that an operator was to be asked about and has not
 // agreed to, by the same failover.
 func (j *judge) asked(w world.Write, b *karmada.Binding) {
 	if len(j.s.schedule.Asks) == 0 {
@@ -159,10 +159,10 @@ func (j *judge) asked(w world.Write, b *karmada.Binding) {
 		j.violates("3: %s is evicted from %s, and nobody has approved it: %s", w.Binding, w.Cluster, why)
 		return
 	}
-	j.s.count["evicted with a human's yes"]++
+	j.s.count["evicted with an operator's yes"]++
 }
 
-// asks tells why a human is to be asked for certain, whenever the writer looked.
+// asks tells why an operator is to be asked for certain, whenever the writer looked.
 func (j *judge) asks(b *karmada.Binding, purge karmada.PurgeMode) string {
 	rules := j.s.schedule.Asks
 	has := func(rule string) bool { _, is := rules[rule]; return is }

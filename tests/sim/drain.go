@@ -175,8 +175,8 @@ func orderScoped(verb string, arg func(workflows.ScopedOrder) any) func(*sim, wo
 	}
 }
 
-// orderMove gives a migration an order itself.
-func orderMove(verb string, arg any, putBack bool) func(*sim, workflow.Context, Step) {
+// orderMigration gives a migration an order itself.
+func orderMigration(verb string, arg any, putBack bool) func(*sim, workflow.Context, Step) {
 	return func(s *sim, ctx workflow.Context, x Step) {
 		key := Binding{Name: x.Binding}.key()
 		s.insist(ctx, x, func(workflow.Context) *answer {

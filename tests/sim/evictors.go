@@ -10,7 +10,7 @@ import (
 )
 
 // theirs is who else evicts in some stories: a producer that blocks its bindings alone. A task
-// of Karmada's own taint manager would halt the failover until a human resumes it.
+// of Karmada's own taint manager would halt the failover until an operator resumes it.
 const theirs = "resource-binding-application-failover-controller"
 
 // theirTask is the place of another producer's task for a cluster, -1 for none.

@@ -170,7 +170,7 @@ func (j *judge) outlived(cluster string) {
 	}
 }
 
-// thawsWith: the evacuation taint stands for as long as an attempt has whom to move, unless a human
+// thawsWith: the evacuation taint stands for as long as an attempt has whom to move, unless an operator
 // stops it.
 func (j *judge) thawsWith(cluster string, before, after karmada.Cluster) {
 	if carries(before, karmada.EvacuatingTaintKey) && !carries(after, karmada.EvacuatingTaintKey) && before.Stopped == nil && after.Stopped == nil {

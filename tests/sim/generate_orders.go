@@ -40,7 +40,7 @@ func (g *generator) on(cluster string) string {
 	return there[g.r.IntN(len(there))]
 }
 
-// wishes are orders about one binding of a cluster that fails, and a human's word that
+// wishes are orders about one binding of a cluster that fails, and an operator's word that
 // it is dead: given at about the time when they make sense.
 func (g *generator) wishes() {
 	for g.one(40) {

@@ -32,14 +32,14 @@ type judge struct {
 	assessed map[string]time.Time
 	// affected are the bindings that a failover has evicted, by cluster.
 	affected map[string]map[string]time.Time
-	// yes are a human's approvals, by cluster, binding and uid.
+	// yes are an operator's approvals, by cluster, binding and uid.
 	yes map[string][]time.Time
 	// owed are bindings that stood under an untolerated taint for long, by cluster.
 	// stood is since when the judge has seen each on its failed cluster.
 	owed  map[string]map[string]bool
 	stood map[string]map[string]time.Time
 	// wishes are orders about one binding, by cluster, binding and uid; fences are a
-	// human's words that a cluster is dead.
+	// operator's words that a cluster is dead.
 	wishes map[string][]wish
 	fences map[string][]time.Time
 	// modes are what the config says of a cluster, starts when its failovers began, and
@@ -101,7 +101,7 @@ type eviction struct {
 	// returned is when the hold of the one before was dropped by proof, where no drain stands;
 	// left is when that one was written.
 	returned, proven, left time.Time
-	// asked is why a human was to be asked about it, empty for none.
+	// asked is why an operator was to be asked about it, empty for none.
 	asked string
 }
 

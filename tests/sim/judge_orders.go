@@ -30,7 +30,7 @@ func (j *judge) orderedOne(cluster string, key karmada.BindingKey, verb string, 
 	j.wishes[of] = append(j.wishes[of], wish{at: j.s.now(), verb: verb, putBack: putBack, uid: string(b.UID)})
 }
 
-// leftAlone judges that what a human has snoozed or paused, by itself, stays where it is for as
+// leftAlone judges that what an operator has snoozed or paused, by itself, stays where it is for as
 // long as the failover that was told so runs.
 func (j *judge) leftAlone(w world.Write, b *karmada.Binding) {
 	list := j.wishes[id(w.Cluster, b)]
@@ -59,7 +59,7 @@ func (s *sim) resumes(cluster string) bool {
 	})
 }
 
-// vouched notes a human's word that a cluster is dead.
+// vouched notes an operator's word that a cluster is dead.
 func (j *judge) vouched(cluster string) { j.fences[cluster] = append(j.fences[cluster], j.s.now()) }
 
 // wished tells whether such an order was given since a moment.
@@ -201,7 +201,7 @@ func (j *judge) swaps(w world.Write, before, after *karmada.Binding) {
 	}
 }
 
-// skipped judges, once a failover has closed, that what a human excluded before its
+// skipped judges, once a failover has closed, that what an operator excluded before its
 // write stayed where it was for the rest of the attempt. The next attempt may begin, and evict, in
 // the moment in which that one ends.
 func (j *judge) skipped(r workflows.FailoverReport) {
@@ -219,7 +219,7 @@ func (j *judge) skipped(r workflows.FailoverReport) {
 	}
 }
 
-// releasedOnOrder: a human's recorded order needs no proof, but takes no last copy.
+// releasedOnOrder: an operator's recorded order needs no proof, but takes no last copy.
 func (j *judge) releasedOnOrder(w world.Write, b *karmada.Binding, e *eviction) bool {
 	// One that was given while the eviction was on its way is kept, and carried out after it.
 	if !j.wished(id(w.Cluster, b), e.began, wish.releases) || e.purge == karmada.PurgeDirectly {
@@ -227,7 +227,7 @@ func (j *judge) releasedOnOrder(w world.Write, b *karmada.Binding, e *eviction) 
 	}
 	j.s.count["releases on an order"]++
 	if len(b.Clusters) == 0 {
-		j.violates("1: a human's order takes the last copy of %s", w.Binding)
+		j.violates("1: an operator's order takes the last copy of %s", w.Binding)
 	}
 	return true
 }

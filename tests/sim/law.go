@@ -11,7 +11,7 @@ import (
 type law struct {
 	rates     []rate
 	evictions []time.Time
-	halted    time.Time            // since when a human has halted; zero when not
+	halted    time.Time            // since when an operator has halted; zero when not
 	paused    map[string]time.Time // by cluster
 	crowd     time.Time            // since when more than the threshold are down; zero when not
 	all       time.Time            // since when all are; zero when not
@@ -91,7 +91,7 @@ func (l *law) evict(now time.Time, cluster string) string {
 	return ""
 }
 
-// stopped: a human has halted everything, or paused this cluster, longer ago than a permit lasts.
+// stopped: an operator has halted everything, or paused this cluster, longer ago than a permit lasts.
 func (l *law) stopped(now time.Time, cluster string) string {
 	if at := l.halted; !at.IsZero() && now.Sub(at) > takes {
 		return fmt.Sprintf("halted %s ago", now.Sub(at))

@@ -209,12 +209,12 @@ func (p ports) Used(ctx context.Context, permit int64, binding string) error {
 	return nil
 }
 
-// MovedTooOften implements activities.Pacer: it queries the pacer of this environment.
-func (p ports) MovedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
+// MigratedTooOften implements activities.Pacer: it queries the pacer of this environment.
+func (p ports) MigratedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
 	if p.s.state[workflows.FleetPacerID("")] != running {
 		return nil, errNotRunning
 	}
-	value, err := p.s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: bindings})
+	value, err := p.s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings})
 	var until map[string]time.Time
 	if err == nil {
 		err = value.Get(&until)

@@ -20,7 +20,7 @@ type Schedule struct {
 	Rate float64
 	// Odds are per mille, by fault.
 	Odds map[string]int
-	// Asks are the rules that ask a human, by name, with their number.
+	// Asks are the rules that ask an operator, by name, with their number.
 	Asks map[string]int
 	// Times are durations of the world, by name.
 	Times    map[string]time.Duration
@@ -46,7 +46,7 @@ type Binding struct {
 	Purge string
 	// Needs are ConfigMaps that go where it goes.
 	Needs []string
-	// Asks tells that its label has a human asked, where a rule goes by that.
+	// Asks tells that its label has an operator asked, where a rule goes by that.
 	Asks bool
 	// Stateful: labels made of the old copy's status go along with it.
 	Stateful bool

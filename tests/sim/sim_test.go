@@ -241,7 +241,7 @@ var floors = map[string]int{
 	"order snooze": 20, "order prioritise": 20, "order pause-one": 20,
 	"order drain": 100, "order undrain": 80, "drained": 140, "dependents held": 120, "bans": 20, "bans lifted": 20,
 	"nonsense":      350, // it comes in heaps
-	"order approve": 25, "evicted with a human's yes": 8,
+	"order approve": 25, "evicted with an operator's yes": 8,
 	"step edit-policy": 60, "step hold-theirs": 45, "found blocked: ForeignTask": 8, "step edit-rule": 15, "step aim-away": 8, "evicted by a policy that was edited since": 3,
 	"step garble": 100, "step observe": 45, "step enforce": 100,
 	"evicted behind a fence": 4, "releases on an order": 8, "true conflicts": 8,

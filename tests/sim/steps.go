@@ -52,7 +52,7 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"halt":        func(s *sim, _ workflow.Context, _ Step) { s.pacer(workflows.UpdateHalt, operator) },
 	"go":          func(s *sim, _ workflow.Context, _ Step) { s.pacer(workflows.UpdateResume, operator) },
 	"rate":        (*sim).setRate,
-	"cancel-move": (*sim).cancelMove,
+	"cancel-move": (*sim).cancelMigration,
 	"replicas":    (*sim).replicas,
 	"bump":        (*sim).bump,
 	"delete":      (*sim).deleteBinding,
@@ -104,8 +104,8 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"release":                orderOne(workflows.UpdateRelease, false),
 	"cancel-one":             orderOne(workflows.UpdateCancel, false),
 	"cancel-back":            orderOne(workflows.UpdateCancel, true),
-	"put-back-move":          orderMove(workflows.UpdatePutBack, operator, true),
-	"release-move":           orderMove(workflows.UpdateRelease, operator, false),
+	"put-back-move":          orderMigration(workflows.UpdatePutBack, operator, true),
+	"release-move":           orderMigration(workflows.UpdateRelease, operator, false),
 	"snooze": orderScoped(workflows.UpdateSnooze, func(o workflows.ScopedOrder) any {
 		return workflows.SnoozeOrder{ScopedOrder: o, For: snoozed.String()}
 	}),
@@ -199,7 +199,7 @@ func (s *sim) setRate(_ workflow.Context, x Step) {
 	s.pacer(workflows.UpdateSetRate, workflows.SetRate{Order: operator, Rate: float64(x.N) / 1000})
 }
 
-func (s *sim) cancelMove(_ workflow.Context, x Step) {
+func (s *sim) cancelMigration(_ workflow.Context, x Step) {
 	key := Binding{Name: x.Binding}.key()
 	s.update(workflows.BindingMigrationID("", x.Cluster, key), workflows.UpdateCancel, operator, func() {
 		s.count["order cancel-move"]++

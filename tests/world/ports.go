@@ -21,7 +21,7 @@ var (
 	_ activities.Reader        = (*World)(nil)
 	_ activities.Writer        = (*World)(nil)
 	_ activities.Owners        = (*World)(nil)
-	_ activities.Moves         = (*World)(nil)
+	_ activities.Migrations    = (*World)(nil)
 	_ activities.EventRecorder = (*World)(nil)
 )
 

@@ -218,7 +218,7 @@ func (w *World) RecordStop(name string, by karmada.StoppedBy) {
 	w.clusterChanged(w.clusters[name])
 }
 
-// PutTaint puts a taint as a human would.
+// PutTaint puts a taint as an operator would.
 func (w *World) PutTaint(name string, t corev1.Taint) {
 	defer w.lock()()
 	at := metav1.NewTime(w.now())
@@ -227,7 +227,7 @@ func (w *World) PutTaint(name string, t corev1.Taint) {
 	w.clusterChanged(w.clusters[name])
 }
 
-// DropTaint removes a taint as a human would.
+// DropTaint removes a taint as an operator would.
 func (w *World) DropTaint(name, key string) {
 	defer w.lock()()
 	c := w.clusters[name]

@@ -60,7 +60,7 @@ func (Clock) Start() (since func() time.Duration) {
 	return func() time.Duration { return elapsed(begun, time.Now()) }
 }
 
-// elapsed is the longer of the two: Round(0) strips the monotonic reading.
+// elapsed is the longer of the two. d.Round(0) strips the monotonic reading.
 func elapsed(begun, now time.Time) time.Duration {
 	return max(now.Sub(begun), now.Round(0).Sub(begun.Round(0)))
 }

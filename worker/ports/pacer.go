@@ -63,10 +63,10 @@ func (p Pacer) used(ctx context.Context, uses []workflows.PermitUse) error {
 	return nil
 }
 
-// MovedTooOften queries the pacer: no history records it.
-func (p Pacer) MovedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error) {
+// MigratedTooOften queries the pacer: no history records it.
+func (p Pacer) MigratedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error) {
 	var until map[string]time.Time
-	answer, err := p.Client.QueryWorkflow(ctx, p.id(), "", workflows.QueryMovedTooOften, workflows.MovedTooOften{Bindings: bindings})
+	answer, err := p.Client.QueryWorkflow(ctx, p.id(), "", workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings})
 	if err == nil {
 		err = answer.Get(&until)
 	}
@@ -176,11 +176,11 @@ func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMe
 // queryTimeout bounds the query of a migration: a permit may be about to expire.
 const queryTimeout = 2 * time.Second
 
-// Moves queries migrations.
-type Moves struct{ Client client.Client }
+// Migrations queries migrations.
+type Migrations struct{ Client client.Client }
 
 // OldWork is the Work that a migration's eviction held, nil where unknown.
-func (m Moves) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
+func (m Migrations) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	answer, err := m.Client.QueryWorkflow(ctx, workflowID, "", workflows.QueryStatus)

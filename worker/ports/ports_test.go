@@ -167,7 +167,7 @@ func TestWhatThePreviousPacerLeft(t *testing.T) {
 	)
 	now := run(current, 9, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, "")
 	lost := activities.PacerMemory{Known: true, Lost: true}
-	orders := `{"haltReason":"HaltedByHuman"}`
+	orders := `{"haltReason":"HaltedByOperator"}`
 	for name, c := range map[string]struct {
 		past   past
 		listed int // how many of the runs the list shows; 0: all
@@ -200,13 +200,13 @@ func TestAMigrationIsAskedWhichWorkItHolds(t *testing.T) {
 			require.NoError(t, err)
 			c := mocks.NewClient(t)
 			c.On("QueryWorkflow", mock.Anything, "id", "", workflows.QueryStatus).Return(client.NewValue(data), nil)
-			got, err := Moves{Client: c}.OldWork(t.Context(), "id")
+			got, err := Migrations{Client: c}.OldWork(t.Context(), "id")
 			require.NoError(t, err)
 			require.Equal(t, held, got)
 		})
 	}
 	c := mocks.NewClient(t)
 	c.On("QueryWorkflow", mock.Anything, "id", "", workflows.QueryStatus).Return(nil, serviceerror.NewUnavailable("away"))
-	_, err := Moves{Client: c}.OldWork(t.Context(), "id")
+	_, err := Migrations{Client: c}.OldWork(t.Context(), "id")
 	require.ErrorContains(t, err, "away")
 }

@@ -22,14 +22,14 @@ import (
 // A state that somebody made up must not turn in its loop without ever waiting: the
 // worker, and every other workflow on it, would pay for that.
 func TestAMigrationOfAMadeUpStateEndsAtOnce(t *testing.T) {
-	ref := activities.MoveRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}}
+	ref := activities.MigrationRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}}
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, st := range map[string]workflows.MigrationState{
 		"a phase that is none":        {Ref: ref, Began: began, Phase: "Nonsense"},
 		"no phase":                    {Ref: ref, Began: began},
 		"an end without an outcome":   {Ref: ref, Began: began, Phase: phase.MigrationDone},
 		"no cluster and no binding":   {},
-		"a cluster without a binding": {Ref: activities.MoveRef{Cluster: "m1"}},
+		"a cluster without a binding": {Ref: activities.MigrationRef{Cluster: "m1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := flowtest.PatientEnv()
@@ -60,7 +60,7 @@ func TestAFenceFromTheFutureIsOfNow(t *testing.T) {
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {
 			m := assemble(&core{ctx: ctx, log: flowtest.Silent(), st: &workflows.MigrationState{}})
 			m.st.Ref.Purge = karmada.PurgeDirectly
-			m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: workflow.Now(ctx).Add(by)}})
+			m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByOperator, Who: "jane", At: workflow.Now(ctx).Add(by)}})
 			ahead = append(ahead, m.st.Ref.Fence.At.Sub(workflow.Now(ctx)))
 		}
 		require.Equal(t, []time.Duration{0, -time.Hour}, ahead)
@@ -73,7 +73,7 @@ func TestWhatIsTooLongToBeCarriedByAMigrationIsNotKept(t *testing.T) {
 	m.st.FailoverID, m.st.Ref.Purge = "this", karmada.PurgeDirectly
 	m.adoptedBy(workflows.MigrationAdopted{FailoverID: long, Attempt: 2})
 	require.Equal(t, "this", m.st.FailoverID)
-	m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
+	m.fences.fencedByAll(workflows.Fenced{Fence: proof.Fence{By: proof.FenceByOperator, Message: long, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}})
 	require.Nil(t, m.st.Ref.Fence)
 }
 

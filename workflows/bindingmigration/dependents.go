@@ -27,7 +27,7 @@ type dependents struct {
 func (de *dependents) holdDependents() {
 	de.keys.Held = true
 	ctx := flow.Once(de.ctx, "hold the dependents of "+de.st.Ref.Key.String()+" on "+de.st.Ref.Cluster, holdTime)
-	out, err := flow.Run[activities.DependentsResult](ctx, activities.NameHoldDependents, activities.DependentsRequest{MoveRef: de.st.Ref})
+	out, err := flow.Run[activities.DependentsResult](ctx, activities.NameHoldDependents, activities.DependentsRequest{MigrationRef: de.st.Ref})
 	de.keys.Keys = out.Held
 	if err != nil {
 		de.log.Warn("lost the answer of holding dependents", "error", err)
@@ -60,7 +60,7 @@ func (de *dependents) queued() {
 func (de *dependents) letGoOfDependents() {
 	ctx := flow.Doing(de.ctx, "let go of the dependents of "+de.st.Ref.Key.String()+" on "+de.st.Ref.Cluster)
 	out, err := flow.Run[activities.DependentsResult](ctx, activities.NameDropDependents, activities.DependentsRequest{
-		MoveRef: de.st.Ref, Held: de.keys.Keys, Search: de.st.Adopts(), Lost: de.keys.Lost,
+		MigrationRef: de.st.Ref, Held: de.keys.Keys, Search: de.st.Adopts(), Lost: de.keys.Lost,
 	})
 	if err == nil {
 		de.keys.Keys = out.Held

@@ -47,7 +47,7 @@ func (fe *fences) awaitDeath(o activities.Observation) {
 func (fe *fences) askFence() {
 	void := fe.st.Ref.Fence
 	proven, why := fe.askFences()
-	if proven && (void == nil || void.By == proof.FenceByHuman) {
+	if proven && (void == nil || void.By == proof.FenceByOperator) {
 		return
 	}
 	v := proof.AwaitingFence(fe.st.Ref.Cluster, fe.st.Ref.Fence)

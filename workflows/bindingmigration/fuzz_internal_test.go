@@ -31,7 +31,7 @@ signal recover {"attempt":2}
 signal recover {"attempt":3,"cancelled":{"who":"jane","reason":"x"},"putBack":true}`,
 		`signal migration-adopted {"failoverID":"e2","attempt":3}
 signal migration-adopted {"failoverID":"e2","attempt":-1}
-signal fenced {"fence":{"by":"Human","who":"jane","at":"2026-01-01T00:00:00Z"}}`,
+signal fenced {"fence":{"by":"Operator","who":"jane","at":"2026-01-01T00:00:00Z"}}`,
 		`signal migration-order {"who":"jane","reason":"x","verb":"put-back"}
 signal migration-order {"verb":"pause"}
 signal migration-order {"who":"jane","reason":"x","verb":"pause"}
@@ -65,7 +65,7 @@ update confirm-fenced {"who":"jane","reason":"dead","withoutState":true}`,
 func midway(ctx workflow.Context, shape uint8) workflows.MigrationState {
 	now := workflow.Now(ctx)
 	st := workflows.MigrationState{
-		Ref:    activities.MoveRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Purge: karmada.PurgeGracefully},
+		Ref:    activities.MigrationRef{Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Purge: karmada.PurgeGracefully},
 		Parent: "cluster-failover/m1", FailoverID: "e", Attempt: 2, Phase: fuzzPhases[int(shape%16)%len(fuzzPhases)], Began: now, Entered: now,
 		Terms: activities.Terms{Mode: rules.ModeEnforce, Audit: true}, Outage: "False@2026-01-01T00:00:00Z", Start: workflows.StartHold,
 	}

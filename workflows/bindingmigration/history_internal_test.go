@@ -111,7 +111,7 @@ func one[T any](h *random, of ...T) T { return of[h.IntN(len(of))] }
 // begin draws how the migration is started.
 func (h *random) begin() workflows.MigrationState {
 	st := workflows.MigrationState{
-		Ref: activities.MoveRef{
+		Ref: activities.MigrationRef{
 			Cluster: "m1", Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u", Mode: rules.ModeEnforce,
 			Purge: one(h, karmada.PurgeGracefully, karmada.PurgeGracefully, karmada.PurgeDirectly, karmada.PurgeNever),
 		},
@@ -178,7 +178,7 @@ func (h *random) message(at time.Time) (name string, arg any) {
 		verb := one(h, workflows.UpdateCancel, workflows.UpdatePutBack, workflows.UpdateRelease, workflows.UpdatePause, workflows.UpdateResume)
 		return workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: who, PutBack: h.in(30)}, Verb: verb}
 	case n < 14:
-		return workflows.SignalFenced, workflows.Fenced{Fence: proof.Fence{By: proof.FenceByHuman, Who: "jane", At: at}}
+		return workflows.SignalFenced, workflows.Fenced{Fence: proof.Fence{By: proof.FenceByOperator, Who: "jane", At: at}}
 	case n < 17:
 		return workflows.SignalPermit, h.permit(at)
 	default:

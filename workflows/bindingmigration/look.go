@@ -23,7 +23,7 @@ type looks struct {
 }
 
 // held is what a look or a write starts from, with the old copy's Work.
-func (lo *looks) held() activities.MoveRef {
+func (lo *looks) held() activities.MigrationRef {
 	ref := lo.st.Ref
 	ref.OldWork = lo.st.OldWork
 	return ref

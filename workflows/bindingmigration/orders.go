@@ -66,7 +66,7 @@ func (or *orders) goesOn(o activities.Observation) bool {
 func (or *orders) orderCancel(o workflows.CancelOrder) string {
 	or.orderedBy(workflows.UpdateCancel, o.Order, "putBack", flow.Yes(o.PutBack))
 	or.cancel(o.Order, o.PutBack)
-	return "cancelled: nothing written is lost; an unplaced binding is put back, a placed one is left to a human"
+	return "cancelled: nothing written is lost; an unplaced binding is put back, a placed one is left to an operator"
 }
 
 // heldOrder is an order about a held copy.
@@ -238,14 +238,14 @@ func (m *migration) obeys(o activities.Observation) bool {
 
 // leave keeps both copies and leaves the task to an operator.
 func (m *migration) leave() {
-	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to a human", karmada.TaskReasonNeedsOperator, record.Result{
+	m.mark("leave both copies of "+m.st.Ref.Key.String()+" to an operator", karmada.TaskReasonNeedsOperator, record.Result{
 		Outcome: phase.OutcomeNeedsOperator, Reason: reason.Cancelled, Message: m.st.Intent.Refusal, To: m.st.To,
 	})
 }
 
 // mark gives Lifeboat's task its last reason and ends: from then on no Lifeboat run touches it.
 func (m *migration) mark(summary, why string, r record.Result) {
-	out, err := flow.Run[activities.ActResult](flow.Doing(m.ctx, summary), activities.NameMarkTask, activities.MarkRequest{MoveRef: m.st.Ref, Reason: why})
+	out, err := flow.Run[activities.ActResult](flow.Doing(m.ctx, summary), activities.NameMarkTask, activities.MarkRequest{MigrationRef: m.st.Ref, Reason: why})
 	switch {
 	case err != nil:
 		m.note(reason.Unreachable, err.Error())

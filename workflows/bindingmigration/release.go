@@ -54,7 +54,7 @@ func (rl *releaser) releaseRequest() activities.ReleaseRequest {
 	if !rl.st.Intent.Releases() && !rl.st.Proof.Waived && (!rl.st.Directly() || rl.st.Carries()) {
 		request.Proofs = rl.proofs.freshProofs(rl.st.Proof.On)
 	}
-	request.MoveRef = rl.looks.held() // not before: a fence may have come meanwhile
+	request.MigrationRef = rl.looks.held() // not before: a fence may have come meanwhile
 	return request
 }
 

@@ -27,7 +27,7 @@ type restorer struct {
 }
 
 // putBackRefused drops the order, says why, and goes on. A task that was left to a
-// human before stays so.
+// operator before stays so.
 func (rs *restorer) putBackRefused(out activities.ActResult) {
 	if rs.st.Ref.Named {
 		rs.st.Intent.Refuse(reason.Summary("put-back refused: " + out.Message))
@@ -70,7 +70,7 @@ func (rs *restorer) restore() {
 	}
 	ctx := flow.Acting(rs.ctx, "put "+rs.st.Ref.Key.String()+" back on "+rs.st.Ref.Cluster)
 	out, err := flow.Run[activities.ActResult](ctx, activities.NameRestore, activities.RestoreRequest{
-		MoveRef: rs.looks.held(), EvenIfPlaced: rs.st.Placed, EvenIfFailing: rs.st.Intent.Cancelled != nil,
+		MigrationRef: rs.looks.held(), EvenIfPlaced: rs.st.Placed, EvenIfFailing: rs.st.Intent.Cancelled != nil,
 		PutBack: rs.st.Intent.PutsBack(), OursGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
 	})
 	if err != nil {

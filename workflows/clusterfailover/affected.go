@@ -47,7 +47,7 @@ func (a *affected) refresh() {
 // its time. A long list costs history: the next waits longer, by a millisecond and by
 // fifteen per binding.
 func (a *affected) nextList() time.Time {
-	n := time.Duration(a.targeting() + len(a.st.Moves))
+	n := time.Duration(a.targeting() + len(a.st.Migrations))
 	switch {
 	case a.listDirty && (!a.listed || n < longList):
 		return a.now()
@@ -76,7 +76,7 @@ func (a *affected) changed(m workflows.BindingsChanged) {
 		at := a.st.Queue.At(b.Key)
 		known := at >= 0 && a.st.Items[at].UID == b.UID
 		queued := known || a.st.Ledger.WouldMove(b.Key, b.UID)
-		move, moving := a.st.Moves[key]
+		move, moving := a.st.Migrations[key]
 		if known {
 			a.waiting.lookAgain(at)
 		}
@@ -128,7 +128,7 @@ func (a *affected) relist(soft bool) {
 // is not evicted again while anything of it may live.
 func (a *affected) join(t activities.Targeting, policy rules.Policy, policies map[string]int) {
 	key := t.Key.String()
-	if m, moving := a.st.Moves[key]; moving {
+	if m, moving := a.st.Migrations[key]; moving {
 		a.st.Queue.Rejoined(t.Key, t.UID) // its outcome is the child's to tell
 		a.children.rejoined(m)
 		return

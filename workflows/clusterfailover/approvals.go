@@ -44,15 +44,15 @@ func (a *approvals) refuseApprove(o workflows.ScopedOrder) error {
 // approvable are those that a yes concerns now, by their place in the queue or, where
 // they wait for a fence, as moves: a taint makes them move, nothing of theirs is
 // written, and no approval covers them yet.
-func (a *approvals) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Move) {
+func (a *approvals) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Migration) {
 	for at := range a.st.Items {
 		i := &a.st.Items[at]
 		if i.Was && !i.Permanent && i.State != queue.Idle && scope.Covers(i.Key) && a.unapproved(i, scope) {
 			waiting = append(waiting, at)
 		}
 	}
-	for _, key := range workflow.DeterministicKeys(a.st.Moves) {
-		m := a.st.Moves[key]
+	for _, key := range workflow.DeterministicKeys(a.st.Migrations) {
+		m := a.st.Migrations[key]
 		if m.Phase == phase.MigrationAwaitingFence && scope.Covers(m.Key) && a.approvalOf(m.Key, m.UID) == nil {
 			fenced = append(fenced, m)
 		}

@@ -65,7 +65,7 @@ func (b *bindingOrders) refuseOne(verb string, o workflows.BindingOrder) error {
 // senseless says why an order about a binding comes too early or too late, empty
 // when it does not.
 func (b *bindingOrders) senseless(verb string, key karmada.BindingKey) string {
-	move, moving := b.st.Moves[key.String()]
+	move, moving := b.st.Migrations[key.String()]
 	queued := b.st.Queue.Find(key) >= 0
 	early := verb == workflows.UpdateSkip || verb == workflows.UpdateCancel
 	switch {
@@ -86,7 +86,7 @@ func (b *bindingOrders) senseless(verb string, key karmada.BindingKey) string {
 // released: the newest outcome of a binding in this attempt is that its old copy was let go. One that
 // a drain keeps off has a task still, and its own answer.
 func (b *bindingOrders) released(key karmada.BindingKey) bool {
-	if _, moving := b.st.Moves[key.String()]; moving || b.st.Queue.Find(key) >= 0 {
+	if _, moving := b.st.Migrations[key.String()]; moving || b.st.Queue.Find(key) >= 0 {
 		return false
 	}
 	for _, r := range slices.Backward(b.st.Results) {
@@ -138,7 +138,7 @@ func (b *bindingOrders) answerHeld(r workflows.MigrationReport) {
 // a task that an ended migration left behind.
 func (b *bindingOrders) obeyOne(v bindingVerb) {
 	key := v.Binding.String()
-	if move, moving := b.st.Moves[key]; moving {
+	if move, moving := b.st.Migrations[key]; moving {
 		// Noted before it is told: it may be ending just now, with nothing written.
 		move.Ordered = v.asMigrationOrder()
 		b.children.note(move)
@@ -202,7 +202,7 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 		st.Intent.Order(workflows.IntentRelease, v.Order)
 	}
 	b.children.start(queue.Item{Key: v.Binding, Policy: -1}, st)
-	move, moving := b.st.Moves[v.Binding.String()]
+	move, moving := b.st.Migrations[v.Binding.String()]
 	if !moving {
 		return
 	}

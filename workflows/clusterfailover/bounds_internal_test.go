@@ -106,10 +106,10 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 	require.Empty(t, f.st.Grants)
 	f.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierNormal, Reason: reason.Reason(long)}})
 	require.Zero(t, f.st.Pace)
-	f.st.Moves = map[string]workflows.Move{key.String(): {Key: key}}
+	f.st.Migrations = map[string]workflows.Migration{key.String(): {Key: key}}
 	f.reported(workflows.MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Message: long})
 	f.reported(workflows.MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeGone, Cause: long}})
-	require.Equal(t, map[string]workflows.Move{key.String(): {Key: key}}, f.st.Moves)
+	require.Equal(t, map[string]workflows.Migration{key.String(): {Key: key}}, f.st.Migrations)
 	require.Empty(t, f.st.Results)
 
 	order := workflows.Order{Who: "jane", Reason: "a drill"}

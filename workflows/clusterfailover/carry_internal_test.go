@@ -364,7 +364,7 @@ func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			flowtest.InWorkflow(t, func(ctx workflow.Context) {
 				f := crowded(ctx, 10)
-				f.st.Moves, f.st.Terms.Mode = map[string]workflows.Move{}, rules.ModeEnforce
+				f.st.Migrations, f.st.Terms.Mode = map[string]workflows.Migration{}, rules.ModeEnforce
 				f.st.Terms.InFlight, f.st.Terms.Waiting = 300, 1500
 				passed := pace.Permits{Number: 7, Size: 3, First: f.now().Add(-time.Hour), Window: time.Second}
 				f.st.Grants = []workflows.Grant{{Permits: passed}, {Permits: pace.Permits{Number: 10, Size: 2, First: f.now().Add(time.Second), Window: time.Second}}}
@@ -379,7 +379,7 @@ func TestPermits_NobodyMayUseThemNow_AreKeptUntilTheyHavePassed(t *testing.T) {
 func TestNothingBeginsBeforeAnOrderAboutOneBindingIsObeyed(t *testing.T) {
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		f := crowded(ctx, 10)
-		f.st.Moves = map[string]workflows.Move{}
+		f.st.Migrations = map[string]workflows.Migration{}
 		f.st.Terms.InFlight, f.st.Terms.Waiting = 300, 1500
 		require.True(t, f.dispatcher.mayBegin())
 		f.bindingOrders.orderOne(workflows.UpdateSkip, workflows.BindingOrder{})
@@ -399,7 +399,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			"gone":      func(f *failover) { f.actGone() },
 		} {
 			f := crowded(ctx, 400)
-			f.st.Moves = map[string]workflows.Move{}
+			f.st.Migrations = map[string]workflows.Migration{}
 			for at := range f.st.Items {
 				f.st.Items[at].Was = at%4 != 0 // 50 of 200 are idle
 			}
@@ -412,7 +412,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			}
 			require.Equal(t, 160, left)
 			require.Less(t, f.st.Status(f.instance, f.cluster, f.now()).Left, left, "only those that owe an outcome")
-			f.st.Moves[all[199].Key.String()] = workflows.Move{Key: all[199].Key, UID: all[199].UID, Attempt: 1}
+			f.st.Migrations[all[199].Key.String()] = workflows.Migration{Key: all[199].Key, UID: all[199].UID, Attempt: 1}
 			f.st.Queue.Index()
 			for _, i := range append(slices.Clone(all[:120]), all[199]) {
 				f.affected.join(activities.Targeting{Key: i.Key, UID: i.UID}, rules.Policy{}, map[string]int{})
@@ -423,7 +423,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 				require.Equal(t, all[at].Policy, i.Policy)
 			}
 			require.Less(t, len(f.st.Items), 200, "some are left")
-			delete(f.st.Moves, all[199].Key.String())
+			delete(f.st.Migrations, all[199].Key.String())
 			end(f)
 			// One of those that owe an outcome moves; its migration will tell.
 			require.Equal(t, map[string]int{"Migrated": 200, "Abandoned": 149}, f.st.Counts, name)
@@ -454,7 +454,7 @@ func TestAParentThatWaitsForItsPermitObeysAPauseAndASnooze(t *testing.T) {
 		f.st.Terms.InFlight, f.st.Terms.Waiting = 300, 1500
 		f.st.Items = nil
 		key := karmada.BindingKey{Namespace: "shop", Name: "app"}
-		f.st.Moves = map[string]workflows.Move{key.String(): {Key: key, Phase: phase.MigrationChecking, Policy: 3, Holds: true, WantsPermit: true}}
+		f.st.Migrations = map[string]workflows.Migration{key.String(): {Key: key, Phase: phase.MigrationChecking, Policy: 3, Holds: true, WantsPermit: true}}
 		require.Equal(t, turn{item: -1, move: key.String(), priority: 3, ok: true}, f.dispatcher.next())
 
 		one := workflows.ScopedOrder{Order: workflows.Order{Who: "jane", Reason: "wait"}, Scope: queue.Scope{Binding: key}}

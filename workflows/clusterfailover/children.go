@@ -33,7 +33,7 @@ type children struct {
 // starting is a child whose start is not known to have succeeded.
 type starting struct {
 	item   queue.Item
-	move   workflows.Move
+	move   workflows.Migration
 	adopts bool
 	named  bool
 	child  workflow.ChildWorkflowFuture
@@ -55,7 +55,7 @@ func (c *children) start(i queue.Item, st workflows.MigrationState) {
 // started in one workflow task. The child counts as running until the server refuses it.
 func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 	id := workflows.BindingMigrationID(c.instance, c.cluster, i.Key)
-	st.Ref = activities.MoveRef{
+	st.Ref = activities.MigrationRef{
 		Cluster: c.cluster, ClusterUID: c.st.UID, Key: i.Key, UID: i.UID, Mode: c.st.Terms.Mode, Purge: i.Purge,
 		Fence: c.st.Queue.FenceOf(&i, c.st.Fenced), Named: st.Ref.Named,
 	}
@@ -79,7 +79,7 @@ func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 	})
 	c.trail.move(i, st)
 	child := workflow.ExecuteChildWorkflow(ctx, workflows.TypeBindingMigration, workflows.BindingMigrationParams{Instance: c.instance, State: st})
-	move := workflows.Move{
+	move := workflows.Migration{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Attempt: c.st.Attempt, Policy: i.Policy, Tries: i.Tries, Queued: i.Queued, Purge: i.Purge, Fence: i.Fence,
 		Phase: phase.MigrationChecking, Since: c.now(), Heard: c.now(), Holds: st.Start == workflows.StartHold,
 	}
@@ -126,7 +126,7 @@ func (c *children) started(s starting, err error) {
 	key := s.item.Key.String()
 	switch {
 	case err == nil:
-		if move, still := c.st.Moves[key]; still {
+		if move, still := c.st.Migrations[key]; still {
 			move.Named = s.named
 			c.own(move)
 		}
@@ -134,7 +134,7 @@ func (c *children) started(s starting, err error) {
 		s.move.Again = !s.adopts
 		c.ownRunning(s.move)
 	default:
-		delete(c.st.Moves, key)
+		delete(c.st.Migrations, key)
 		c.log.Error("could not start a migration", "binding", key, "error", err)
 		if s.adopts {
 			c.adoptDirty = true // its task stands, and no migration works on it
@@ -156,7 +156,7 @@ func alreadyRuns(err error) bool {
 
 // own counts a child as Lifeboat's. One that comes after the recovery reached its
 // siblings gets the signal now: the same row of the table applies.
-func (c *children) own(m workflows.Move) {
+func (c *children) own(m workflows.Migration) {
 	c.note(m)
 	// Its outcome is the child's to tell, not the queue's.
 	c.st.Items = slices.DeleteFunc(c.st.Items, func(i queue.Item) bool { return i.Key == m.Key && i.UID == m.UID })
@@ -168,26 +168,26 @@ func (c *children) own(m workflows.Move) {
 }
 
 // ownRunning takes over a child that another run started.
-func (c *children) ownRunning(m workflows.Move) {
+func (c *children) ownRunning(m workflows.Migration) {
 	c.note(m)
 	c.signal(m, workflows.SignalMigrationAdopted, workflows.MigrationAdopted{FailoverID: c.st.FailoverID, Attempt: c.st.Attempt})
-	if _, still := c.st.Moves[m.Key.String()]; still {
+	if _, still := c.st.Migrations[m.Key.String()]; still {
 		c.own(m)
 	}
 }
 
 // adopt takes one task over. In observe it only reports.
 func (c *children) adopt(o activities.Orphan, orphan bool) {
-	_, known := c.st.Moves[o.Key.String()]
+	_, known := c.st.Migrations[o.Key.String()]
 	switch {
 	case !c.enforcing():
 		c.log.Warn("found a Lifeboat hold task", "binding", o.Key.String(), "owner", o.Owner, "orphan", orphan)
 	case known && !orphan:
 	case orphan:
-		delete(c.st.Moves, o.Key.String())
+		delete(c.st.Migrations, o.Key.String())
 		c.adoptOrphan(o)
 	case o.Owner == workflows.BindingMigrationID(c.instance, c.cluster, o.Key):
-		move := workflows.Move{Key: o.Key, UID: o.UID, Resource: o.Resource, Attempt: c.st.Attempt, Policy: -1, Phase: phase.MigrationPlacing, Since: c.now(), Heard: c.now()}
+		move := workflows.Migration{Key: o.Key, UID: o.UID, Resource: o.Resource, Attempt: c.st.Attempt, Policy: -1, Phase: phase.MigrationPlacing, Since: c.now(), Heard: c.now()}
 		c.ownRunning(move)
 	}
 }
@@ -224,7 +224,7 @@ func (c *children) dismissFormerChildren() {
 
 // signal sends a signal to a child; one that is not running any more is dropped, and its
 // binding looked at again. False means that it was, without a report.
-func (c *children) signal(m workflows.Move, name string, message any) (told bool) {
+func (c *children) signal(m workflows.Migration, name string, message any) (told bool) {
 	c.awaitStarts() // the server refuses a signal to a child that it has not started yet
 	id := workflows.BindingMigrationID(c.instance, c.cluster, m.Key)
 	err := workflow.SignalExternalWorkflow(c.ctx, id, "", name, message).Get(c.ctx, nil)
@@ -232,27 +232,27 @@ func (c *children) signal(m workflows.Move, name string, message any) (told bool
 		return true
 	}
 	c.log.Warn("a migration is not running any more", "binding", m.Key.String(), "error", err)
-	if _, still := c.st.Moves[m.Key.String()]; !still {
+	if _, still := c.st.Migrations[m.Key.String()]; !still {
 		return true // it reported its end meanwhile
 	}
-	delete(c.st.Moves, m.Key.String())
+	delete(c.st.Migrations, m.Key.String())
 	c.adoptDirty, c.listDirty, c.dirty = true, true, true
 	c.endedOutside(m)
 	return false
 }
 
 // permit gives a child that holds its dependents the permit that it waits for.
-func (c *children) permit(m workflows.Move, permit pace.Permit) {
+func (c *children) permit(m workflows.Migration, permit pace.Permit) {
 	m.Holds, m.WantsPermit = false, false
 	c.note(m)
 	c.signal(m, workflows.SignalPermit, permit)
 }
 
 // note keeps what became known of a child.
-func (c *children) note(m workflows.Move) { c.st.Moves[m.Key.String()] = m }
+func (c *children) note(m workflows.Migration) { c.st.Migrations[m.Key.String()] = m }
 
 // rejoined notes that a binding that moves targets the cluster again, where that is news.
-func (c *children) rejoined(m workflows.Move) {
+func (c *children) rejoined(m workflows.Migration) {
 	if m.Placed || m.Attempt != c.st.Attempt {
 		m.Again = true
 		c.note(m)
@@ -260,9 +260,9 @@ func (c *children) rejoined(m workflows.Move) {
 }
 
 // signalAll sends a signal to every child. Meanwhile another child may end.
-func (c *children) signalAll(name string, message func(workflows.Move) any) {
-	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
-		if m, still := c.st.Moves[key]; still {
+func (c *children) signalAll(name string, message func(workflows.Migration) any) {
+	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
+		if m, still := c.st.Migrations[key]; still {
 			c.signal(m, name, message(m))
 		}
 	}
@@ -271,7 +271,7 @@ func (c *children) signalAll(name string, message func(workflows.Move) any) {
 // signalRecovery reports to every child that the cluster has recovered, or which operator cancelled; each has to
 // answer it before the untaint.
 func (c *children) signalRecovery(cancelled *workflows.Order) {
-	c.signalAll(workflows.SignalRecover, func(m workflows.Move) any {
+	c.signalAll(workflows.SignalRecover, func(m workflows.Migration) any {
 		m.Excused = false // by an older attempt
 		c.note(m)
 		return workflows.Recover{Attempt: c.st.Attempt, Cancelled: cancelled, PutBack: c.st.StopPutBack}
@@ -281,8 +281,8 @@ func (c *children) signalRecovery(cancelled *workflows.Order) {
 // signalScoped signals to those that are not placed: the scheduler may put their cluster back,
 // and it is not taken out again while they are paused.
 func (c *children) signalScoped(v scopedVerb) {
-	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
-		m, still := c.st.Moves[key]
+	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
+		m, still := c.st.Migrations[key]
 		if still && !m.Placed && v.Covers(m.Key) && (v.verb == workflows.UpdatePause) == c.st.Queue.IsPaused(m.Key) {
 			c.signal(m, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: v.Order}, Verb: v.verb})
 		}
@@ -292,7 +292,7 @@ func (c *children) signalScoped(v scopedVerb) {
 // endedOutside gives a binding its outcome when its child was ended from outside: what was
 // released by then, no list brings back. One that still holds is adopted, one that still
 // targets the cluster is listed, and its own outcome takes the place of this.
-func (c *children) endedOutside(m workflows.Move) {
+func (c *children) endedOutside(m workflows.Migration) {
 	c.outcomes.keepIn(m.Attempt, record.Result{
 		Key: m.Key, UID: m.UID, Resource: m.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.Unverified,
 		Message: "its migration was ended from outside", At: c.now(),
@@ -304,8 +304,8 @@ const silence = 3 * time.Minute
 
 // pokeSilent finds children that were terminated: their report will never come.
 func (c *children) pokeSilent() {
-	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
-		m, still := c.st.Moves[key] // one may have reported while another was signalled
+	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
+		m, still := c.st.Migrations[key] // one may have reported while another was signalled
 		if !still || c.now().Sub(m.Heard) < silence {
 			continue
 		}
@@ -317,8 +317,8 @@ func (c *children) pokeSilent() {
 
 // inFlight count the children from Checking to Placing, and those that wait.
 func (c *children) inFlight() (inFlight, waiting int) {
-	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
-		if m := c.st.Moves[key]; m.Placed || m.Phase == phase.MigrationAwaitingFence {
+	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
+		if m := c.st.Migrations[key]; m.Placed || m.Phase == phase.MigrationAwaitingFence {
 			waiting++
 		} else {
 			inFlight++
@@ -335,7 +335,7 @@ func (c *children) allEnded() bool {
 		return false
 	}
 	c.pokeSilent()
-	return len(c.st.Moves) == 0 && !c.adoptDirty
+	return len(c.st.Migrations) == 0 && !c.adoptDirty
 }
 
 // restoresOpen: an unplaced migration has neither been restored nor had its time for that.
@@ -343,8 +343,8 @@ func (c *children) restoresOpen() bool {
 	if c.now().Sub(c.st.ClosedAt) > c.st.Terms.RestoreWait {
 		return false
 	}
-	for _, key := range workflow.DeterministicKeys(c.st.Moves) {
-		m := c.st.Moves[key]
+	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
+		m := c.st.Migrations[key]
 		if !m.Placed && !m.Excused && (!m.GoesOn || c.st.Stopped != nil) {
 			return true
 		}

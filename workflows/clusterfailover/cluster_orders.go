@@ -244,8 +244,8 @@ func (d *draining) mayBegin() bool {
 	if d.rate() == 0 {
 		return true
 	}
-	for _, key := range workflow.DeterministicKeys(d.st.Moves) {
-		if m := d.st.Moves[key]; unwritten(m.Phase) && !m.Holds {
+	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
+		if m := d.st.Migrations[key]; unwritten(m.Phase) && !m.Holds {
 			return false
 		}
 	}
@@ -266,7 +266,7 @@ func (d *draining) want(want int) int {
 }
 
 // wrote counts an eviction against a drain's own rate, from its acknowledgement.
-func (d *draining) wrote(m workflows.Move, r workflows.MigrationReport) {
+func (d *draining) wrote(m workflows.Migration, r workflows.MigrationReport) {
 	wrote := !unwritten(r.Phase) && r.Result == nil || r.Result != nil && r.Result.Wrote
 	if rate := d.rate(); rate > 0 && wrote && unwritten(m.Phase) {
 		d.st.NextDrain = d.now().Add(pace.Apart(rate))

@@ -81,8 +81,8 @@ const holdAhead = 50
 // permit is asked for.
 func (d *dispatcher) startHolds() {
 	ahead := 0
-	for _, key := range workflow.DeterministicKeys(d.st.Moves) {
-		if d.st.Moves[key].Holds {
+	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
+		if d.st.Migrations[key].Holds {
 			ahead++
 		}
 	}
@@ -120,7 +120,7 @@ func (d *dispatcher) dispatchOne() bool {
 		d.children.startMigration(item, permit)
 		return true
 	}
-	d.children.permit(d.st.Moves[turn.move], permit)
+	d.children.permit(d.st.Migrations[turn.move], permit)
 	return true
 }
 
@@ -137,7 +137,7 @@ func (d *dispatcher) next() turn {
 	top := queue.Top{Most: 1}
 	keys := d.waitForPermit()
 	for n, key := range keys {
-		as := itemOf(d.st.Moves[key])
+		as := itemOf(d.st.Migrations[key])
 		due, _ := d.st.Queue.Due(d.now(), &as)
 		top.Offer(queue.Turn{Key: as.Key, Priority: d.st.Queue.Priority(&as), Due: due}, n)
 	}
@@ -154,7 +154,7 @@ func (d *dispatcher) next() turn {
 		i := at[0] - len(keys)
 		return turn{item: i, priority: d.st.Queue.Priority(&d.st.Items[i]), ok: true}
 	default:
-		as := itemOf(d.st.Moves[keys[at[0]]])
+		as := itemOf(d.st.Migrations[keys[at[0]]])
 		return turn{item: -1, move: keys[at[0]], priority: d.st.Queue.Priority(&as), ok: true}
 	}
 }
@@ -162,8 +162,8 @@ func (d *dispatcher) next() turn {
 // waitForPermit are the migrations that hold their dependents and may have a permit now: no operator
 // has paused or snoozed them since.
 func (d *dispatcher) waitForPermit() (keys []string) {
-	for _, key := range workflow.DeterministicKeys(d.st.Moves) {
-		m := d.st.Moves[key]
+	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
+		m := d.st.Migrations[key]
 		if !m.WantsPermit || d.st.Queue.IsPaused(m.Key) {
 			continue
 		}
@@ -176,7 +176,7 @@ func (d *dispatcher) waitForPermit() (keys []string) {
 }
 
 // itemOf is a migration as it stood in the queue, as far as order and due time go.
-func itemOf(m workflows.Move) queue.Item { return queue.Item{Key: m.Key, Policy: m.Policy} }
+func itemOf(m workflows.Migration) queue.Item { return queue.Item{Key: m.Key, Policy: m.Policy} }
 
 // simulate is what observe does instead of moving: at the pace that would hold,
 // what passed the pre-check would move.

@@ -102,8 +102,8 @@ func newFailover(ctx workflow.Context, p workflows.ClusterFailoverParams) *failo
 	}
 	p.State = r.st
 	r.trail = newTrail(live, p, &r.dirty)
-	if r.st.Moves == nil {
-		r.st.Moves = map[string]workflows.Move{}
+	if r.st.Migrations == nil {
+		r.st.Migrations = map[string]workflows.Migration{}
 	}
 	if r.st.Counts == nil {
 		r.st.Counts = map[string]int{}

@@ -132,7 +132,7 @@ func underWay(ctx workflow.Context, shape uint8) *failover {
 	f.st.Pace = pace.Pace{Tier: pace.TierNormal, Rate: 0.5}
 	for name, current := range map[string]phase.Migration{"cart": phase.MigrationEvicting, "web": phase.MigrationAwaitingHealth} {
 		key := karmada.BindingKey{Namespace: "shop", Name: name}
-		f.st.Moves[key.String()] = workflows.Move{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
+		f.st.Migrations[key.String()] = workflows.Migration{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
 	}
 	f.st.Items = append(f.st.Items, queue.Item{
 		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: queue.Due, Reason: reason.Waiting, Was: true,
@@ -157,7 +157,7 @@ func (f *failover) sane() error {
 		}
 		numbers[g.Number] = true
 	}
-	for key, m := range f.st.Moves {
+	for key, m := range f.st.Migrations {
 		if m.Key.String() != key {
 			return fmt.Errorf("the move of %s is about %s", key, m.Key)
 		}

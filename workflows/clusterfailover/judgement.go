@@ -248,7 +248,7 @@ func (j *judgement) onlyCordons() bool {
 	early := j.st.Phase == phase.FailoverSuspected || j.st.Phase == phase.FailoverCordoned
 	settled := j.st.Phase == phase.FailoverSettling && !j.st.Settled.IsZero()
 	switch {
-	case !early && !settled, j.st.UID == "", !j.st.GoneAt.IsZero(), len(j.st.Moves) > 0, len(j.asks) > 0, j.ordersRecorded():
+	case !early && !settled, j.st.UID == "", !j.st.GoneAt.IsZero(), len(j.st.Migrations) > 0, len(j.asks) > 0, j.ordersRecorded():
 		return false
 	case slices.ContainsFunc(j.st.Cluster.Ours, rules.OfThisFailure), j.bad():
 		return false
@@ -263,7 +263,7 @@ func (j *judgement) ordersRecorded() bool {
 
 // nothingOfOurs: this first attempt has done nothing, and found nothing of Lifeboat's.
 func (j *judgement) nothingOfOurs() bool {
-	return j.st.Attempt == 1 && len(j.st.Cluster.Ours) == 0 && len(j.st.Moves) == 0 && len(j.st.Results) == 0 && !j.ordersRecorded()
+	return j.st.Attempt == 1 && len(j.st.Cluster.Ours) == 0 && len(j.st.Migrations) == 0 && len(j.st.Results) == 0 && !j.ordersRecorded()
 }
 
 // inheritsTaint: a first attempt that finds a Lifeboat taint that moves bindings took it over.

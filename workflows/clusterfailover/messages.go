@@ -83,7 +83,7 @@ func (f *failover) reported(r workflows.MigrationReport) {
 		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationReport, "binding", r.Key.String())
 		return
 	}
-	m := f.st.Moves[r.Key.String()]
+	m := f.st.Migrations[r.Key.String()]
 	f.dirty = true
 	f.trail.acts(r)
 	f.bindingOrders.answerHeld(r)

@@ -28,7 +28,7 @@ func moving(ctx workflow.Context) (*failover, workflows.BindingOrder, workflows.
 	f.st.Terms.Mode = rules.ModeEnforce
 	f.st.Policy = []rules.Policy{{}}
 	key := karmada.BindingKey{Namespace: "shop", Name: "app"}
-	f.st.Moves[key.String()] = workflows.Move{Key: key, UID: "u", Attempt: 1, Phase: phase.MigrationEvicting}
+	f.st.Migrations[key.String()] = workflows.Migration{Key: key, UID: "u", Attempt: 1, Phase: phase.MigrationEvicting}
 	o := workflows.BindingOrder{Binding: key}
 	o.Who, o.Reason = "jane", "a drill"
 	blocked := record.Result{Key: key, UID: "u", Outcome: phase.OutcomeBlocked, Reason: reason.Forbidden}
@@ -63,8 +63,8 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 						f.bindingOrders.obeyOne(again[0])
 					} else if answer != nil {
 						// Somebody runs as that migration again, and ends the same way.
-						m := workflows.Move{Key: o.Binding, UID: "u", Attempt: 1, Named: true, Ordered: f.orders.bindings[0].asMigrationOrder()}
-						f.st.Moves[o.Binding.String()], f.orders = m, failoverOrders{}
+						m := workflows.Migration{Key: o.Binding, UID: "u", Attempt: 1, Named: true, Ordered: f.orders.bindings[0].asMigrationOrder()}
+						f.st.Migrations[o.Binding.String()], f.orders = m, failoverOrders{}
 					}
 					f.reported(report)
 					relisted(f, o.Binding)
@@ -112,7 +112,7 @@ func TestAResultOfAnOlderAttemptClosesNothingOfThisOne(t *testing.T) {
 		f.newAttempt()
 		f.st.Phase = phase.FailoverEvacuating
 		relisted(f, o.Binding)
-		require.True(t, f.st.Moves[o.Binding.String()].Again, "queued behind the older one")
+		require.True(t, f.st.Migrations[o.Binding.String()].Again, "queued behind the older one")
 		require.Empty(t, f.st.Items)
 		f.listDirty = false
 		f.reported(report)

@@ -77,8 +77,8 @@ func (or *orphans) waits() bool {
 // that was just adopted runs again under its own id.
 func (or *orphans) dropHolders(dead []activities.Orphan) {
 	alive := map[string]bool{}
-	for _, key := range workflow.DeterministicKeys(or.st.Moves) {
-		alive[workflows.BindingMigrationID(or.instance, or.cluster, or.st.Moves[key].Key)] = true
+	for _, key := range workflow.DeterministicKeys(or.st.Migrations) {
+		alive[workflows.BindingMigrationID(or.instance, or.cluster, or.st.Migrations[key].Key)] = true
 	}
 	for _, h := range dead {
 		if alive[h.Owner] || !or.enforcing() {
@@ -142,10 +142,10 @@ func (v *evictor) found(found ...proof.BindingFact) {
 func (v *evictor) hold(found []proof.BindingFact) {
 	for _, b := range found {
 		key := b.Key.String()
-		_, moving := v.st.Moves[key]
+		_, moving := v.st.Migrations[key]
 		switch {
 		case moving:
-		case b.LastCopy && len(v.st.Moves) >= v.st.Terms.Waiting:
+		case b.LastCopy && len(v.st.Migrations) >= v.st.Terms.Waiting:
 			v.unheld = true
 		case b.LastCopy:
 			v.children.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
@@ -157,7 +157,7 @@ func (v *evictor) hold(found []proof.BindingFact) {
 
 // holdMore looks again for last copies that no task holds, once there is room.
 func (v *evictor) holdMore() {
-	if v.unheld && len(v.st.Moves) <= v.st.Terms.Waiting/2 {
+	if v.unheld && len(v.st.Migrations) <= v.st.Terms.Waiting/2 {
 		v.unheld, v.adoptDirty, v.adoptNow = false, true, true
 	}
 }

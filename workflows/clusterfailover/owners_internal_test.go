@@ -24,7 +24,7 @@ var owners = map[string]string{
 	"PendingPurges PendingPurgesBeyond":                 "oldCopies",
 	"Pace Frozen":                                       "waiting",
 	"Bans NextDrain":                                    "draining",
-	"Moves":                                             "children",
+	"Migrations":                                        "children",
 	"Beside":                                            "evictor",
 	"Fenced":                                            "fences",
 	"Dues Judged":                                       "policies",

@@ -114,8 +114,8 @@ func (f *failover) queueDone() bool {
 	if f.st.Listed.IsZero() {
 		return false
 	}
-	for _, key := range workflow.DeterministicKeys(f.st.Moves) {
-		if m := f.st.Moves[key]; m.Placed || m.Phase != phase.MigrationAwaitingFence {
+	for _, key := range workflow.DeterministicKeys(f.st.Migrations) {
+		if m := f.st.Migrations[key]; m.Placed || m.Phase != phase.MigrationAwaitingFence {
 			return false
 		}
 	}
@@ -255,7 +255,7 @@ func (f *failover) actGone() {
 		}
 		f.outcomes.endLater(phase.OutcomeAbandoned)
 		f.st.Items = nil
-		f.children.signalAll(workflows.SignalBindingObserved, func(m workflows.Move) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
+		f.children.signalAll(workflows.SignalBindingObserved, func(m workflows.Migration) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
 	}
 	left := f.leaveCluster()
 	if left {

@@ -196,7 +196,7 @@ func (fs *fences) confirm(o workflows.FenceOrder) string {
 // refuse: a cluster that answers needs no fence, and a confirmation given too
 // early would be void anyway.
 func (fs *fences) refuse(o workflows.FenceOrder) error {
-	_, moves := fs.st.Moves[o.Binding.String()]
+	_, moves := fs.st.Migrations[o.Binding.String()]
 	switch {
 	case fs.st.Cluster.Ready == "True":
 		return flow.Refused(fs.cluster + " is Ready: it is not dead, and Karmada deletes the old copies there itself")
@@ -217,7 +217,7 @@ func (fs *fences) needsState(key karmada.BindingKey) bool {
 	var as queue.Item
 	if at := fs.st.Queue.Find(key); at >= 0 {
 		as = fs.st.Items[at]
-	} else if m, moves := fs.st.Moves[key.String()]; moves {
+	} else if m, moves := fs.st.Migrations[key.String()]; moves {
 		as = itemOf(m)
 		as.Reason = m.Reason
 	} else {
@@ -232,7 +232,7 @@ func (fs *fences) fencedOne(w confirmation) {
 		fs.st.Items[at].Fence = &w.fence
 		fs.waiting.lookAgain(at)
 	}
-	if m, moves := fs.st.Moves[w.binding.String()]; moves {
+	if m, moves := fs.st.Migrations[w.binding.String()]; moves {
 		fs.children.signal(m, workflows.SignalFenced, workflows.Fenced{Fence: w.fence})
 	}
 }
@@ -241,5 +241,5 @@ func (fs *fences) fencedOne(w confirmation) {
 func (fs *fences) spread(f *proof.Fence) {
 	fs.st.Fenced = f
 	fs.waiting.unblock()
-	fs.children.signalAll(workflows.SignalFenced, func(workflows.Move) any { return workflows.Fenced{Fence: *f} })
+	fs.children.signalAll(workflows.SignalFenced, func(workflows.Migration) any { return workflows.Fenced{Fence: *f} })
 }

@@ -15,10 +15,10 @@ import (
 // waits for a permit. The end of an older attempt never closes a binding of this one.
 func (c *children) reported(r workflows.MigrationReport) {
 	key := r.Key.String()
-	m, known := c.st.Moves[key]
+	m, known := c.st.Migrations[key]
 	switch {
 	case r.Result != nil:
-		delete(c.st.Moves, key)
+		delete(c.st.Migrations, key)
 		c.finished(r, m, known)
 	case known:
 		c.progressed(r, m)
@@ -28,7 +28,7 @@ func (c *children) reported(r workflows.MigrationReport) {
 }
 
 // progressed takes a child's progress.
-func (c *children) progressed(r workflows.MigrationReport, m workflows.Move) {
+func (c *children) progressed(r workflows.MigrationReport, m workflows.Migration) {
 	if m.Phase != r.Phase {
 		m.Entered = c.now()
 	}
@@ -41,7 +41,7 @@ func (c *children) progressed(r workflows.MigrationReport, m workflows.Move) {
 	c.note(m)
 }
 
-func (c *children) finished(r workflows.MigrationReport, m workflows.Move, known bool) {
+func (c *children) finished(r workflows.MigrationReport, m workflows.Migration, known bool) {
 	c.draining.banned(r.Result.Banned)
 	if r.FailoverID != c.st.FailoverID {
 		c.finishedElsewhere(r)
@@ -70,7 +70,7 @@ func (c *children) finishedElsewhere(r workflows.MigrationReport) {
 
 // blocked takes the end of a migration in which nothing was written: its binding goes back to
 // the queue, unless an operator called it off or the queue is closed.
-func (c *children) blocked(r workflows.MigrationReport, m workflows.Move) {
+func (c *children) blocked(r workflows.MigrationReport, m workflows.Migration) {
 	switch {
 	case callsOff(m.Ordered):
 		c.outcomes.keepIn(r.Attempt, orderedEnd(m.Ordered, *r.Result))
@@ -89,7 +89,7 @@ func (c *children) blocked(r workflows.MigrationReport, m workflows.Move) {
 }
 
 // requeue puts a binding back that was refused at the write.
-func (c *children) requeue(r record.Result, m workflows.Move) {
+func (c *children) requeue(r record.Result, m workflows.Migration) {
 	i := queue.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
 	if c.st.Queue.PolicyOf(&i) == nil {
 		c.listDirty = true // adopted without a policy: the list freezes one

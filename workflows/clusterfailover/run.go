@@ -64,7 +64,7 @@ type agenda struct {
 	asks         []*clusterAsk // orders about what stands on the cluster that wait for their answer
 }
 
-// failoverOrders are human orders that the main loop carries out.
+// failoverOrders are operator orders that the main loop carries out.
 type failoverOrders struct {
 	cancel, resume *workflows.Order
 	putBack        bool // of the cancel
@@ -83,7 +83,7 @@ type bindingVerb struct {
 	verb string
 	workflows.BindingOrder
 	// vanished is the migration that was to get the order and does not run any more.
-	vanished *workflows.Move
+	vanished *workflows.Migration
 }
 
 func (v bindingVerb) asMigrationOrder() *workflows.MigrationOrder {

@@ -49,7 +49,7 @@ func (s *standing) begun(verb string, scope queue.Scope) string {
 	if !scope.One() {
 		return ""
 	}
-	m, moving := s.st.Moves[scope.Binding.String()]
+	m, moving := s.st.Migrations[scope.Binding.String()]
 	switch {
 	case moving && (m.Phase == phase.MigrationAwaitingFence || m.Holds), moving && verb == workflows.UpdatePause && !m.Placed:
 		return "" // it comes back to the queue, or its cluster may have to be taken out again
@@ -213,8 +213,8 @@ func (s *standing) prioritise(o workflows.PriorityOrder) string {
 func (s *standing) tally(scope queue.Scope, until time.Time) scopedTally {
 	var n scopedTally
 	n.sooner, n.later = s.st.Queue.Tally(s.now(), scope, until)
-	for _, key := range workflow.DeterministicKeys(s.st.Moves) {
-		switch m := s.st.Moves[key]; {
+	for _, key := range workflow.DeterministicKeys(s.st.Migrations) {
+		switch m := s.st.Migrations[key]; {
 		case !scope.Covers(m.Key):
 		case m.Phase != phase.MigrationAwaitingFence && !m.Holds:
 			n.moving++

@@ -51,7 +51,7 @@ update claim {"cluster":"m1","binding":"shop/cart"}`,
 				p.grant()
 				halted := p.st.Orders.Halted != nil && p.st.Schedule.Number != granted
 				if granted = p.st.Schedule.Number; halted {
-					return errors.New("it granted while a human's halt stands")
+					return errors.New("it granted while an operator's halt stands")
 				}
 				return errors.Join(p.sane(), flowtest.CarriedWhole(&p.st))
 			}, p.serve()
@@ -66,7 +66,7 @@ func granting(ctx workflow.Context, size int) *pacer {
 	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx)}
 	p.st = workflows.PacerState{
 		Pace: pace.Pace{Tier: pace.TierNormal, Rate: 0.5}, Assessed: now, Schedule: pace.Schedule{Number: 7}, Audited: true,
-		Config:   pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, MovesPerHour: 3},
+		Config:   pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, MigrationsPerHour: 3},
 		Requests: map[string]workflows.Request{"m1": {PermitRequest: workflows.PermitRequest{Cluster: "m1", FailoverID: "e", Want: 2, Open: true, Every: time.Minute}, Heard: now, Told: true}},
 	}
 	if size > 0 {

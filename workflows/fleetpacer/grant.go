@@ -128,21 +128,21 @@ func (p *pacer) used(r workflows.PermitsUsed) {
 			continue
 		}
 		if p.st.Schedule.Use(u.Number, p.now()) {
-			p.st.Moves.Add(u.Binding, p.now())
+			p.st.Migrations.Add(u.Binding, p.now())
 			p.st.Written++
 		}
 	}
 	p.dirty = p.dirty || p.st.Pace.Unlimited // what ended makes room for others
 }
 
-// movedTooOften answers the query of bindings that were moved as often as may be within an hour.
-func (p *pacer) movedTooOften(ask workflows.MovedTooOften) (map[string]time.Time, error) {
+// migratedTooOften answers the query of bindings that were moved as often as may be within an hour.
+func (p *pacer) migratedTooOften(ask workflows.MigratedTooOften) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
-	if p.st.Config.MovesPerHour <= 0 {
+	if p.st.Config.MigrationsPerHour <= 0 {
 		return until, nil
 	}
 	for _, binding := range ask.Bindings {
-		if n, at := p.st.Moves.Since(binding, workflow.Now(p.ctx)); n >= p.st.Config.MovesPerHour {
+		if n, at := p.st.Migrations.Since(binding, workflow.Now(p.ctx)); n >= p.st.Config.MigrationsPerHour {
 			until[binding] = at
 		}
 	}

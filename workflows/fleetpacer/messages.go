@@ -17,7 +17,7 @@ func (p *pacer) messages() flow.Messages {
 			{Name: workflows.QueryStatus, Description: "Tier, rate, permits that are out, and who waits", Answer: func() (workflows.PacerStatus, error) {
 				return workflows.PacerStatus{PacerState: p.st, Now: workflow.Now(p.ctx)}, nil
 			}},
-			{Name: workflows.QueryMovedTooOften, Description: "Which of some bindings were moved as often as may be within an hour", Answer: p.movedTooOften},
+			{Name: workflows.QueryMigratedTooOften, Description: "Which of some bindings were moved as often as may be within an hour", Answer: p.migratedTooOften},
 		},
 		Updates: []flow.Update{
 			{
@@ -82,7 +82,7 @@ func follow(r *workflows.Request, old workflows.Request) {
 
 func (p *pacer) halt(o workflows.Order) string {
 	p.trail.order(workflows.UpdateHalt, o, "")
-	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, reason.HaltedByHuman, p.now()
+	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = &o, reason.HaltedByOperator, p.now()
 	p.ordersChanged()
 	return "halted: no eviction begins any more; permits that are out pass within four seconds"
 }

@@ -207,8 +207,8 @@ func (p *pacer) lasts() time.Duration {
 // dirtyOrders: an order came that the published pace does not show yet.
 func (p *pacer) dirtyOrders() bool {
 	halted := p.st.Orders.Halted != nil
-	shown := p.st.Pace.Reason == reason.HaltedByHuman || p.st.Pace.Reason == reason.StateLost
-	if p.st.Orders.Rate == nil && p.st.Pace.Reason == reason.RateSetByHuman {
+	shown := p.st.Pace.Reason == reason.HaltedByOperator || p.st.Pace.Reason == reason.StateLost
+	if p.st.Orders.Rate == nil && p.st.Pace.Reason == reason.RateSetByOperator {
 		return true
 	}
 	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == pace.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
@@ -220,7 +220,7 @@ func (p *pacer) ordered(rate pace.Pace) pace.Pace {
 	case p.st.Orders.Halted != nil:
 		rate.Tier, rate.Rate, rate.Unlimited, rate.Reason = pace.TierHalted, 0, false, p.st.Orders.HaltReason
 	case p.st.Orders.Rate != nil && rate.Tier == pace.TierNormal:
-		rate.Reason = reason.RateSetByHuman
+		rate.Reason = reason.RateSetByOperator
 	}
 	return rate
 }

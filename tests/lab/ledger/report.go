@@ -25,7 +25,7 @@ type Report struct {
 	Past          []Attempt       `json:"past,omitempty"`
 	Attempts      []Attempt       `json:"attempts,omitempty"`
 	Items         []Item          `json:"items,omitempty"`
-	Moves         map[string]Open `json:"moves,omitempty"`
+	Moves         map[string]Open `json:"migrations,omitempty"`
 	PendingPurges []PendingPurge  `json:"pendingPurges,omitempty"`
 }
 

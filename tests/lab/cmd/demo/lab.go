@@ -266,7 +266,7 @@ type status struct {
 		} `json:"taint"`
 	} `json:"dues"`
 	Items []item          `json:"items"`
-	Moves map[string]move `json:"moves"`
+	Moves map[string]move `json:"migrations"`
 	Pace  struct {
 		Tier      string  `json:"tier"`
 		Rate      float64 `json:"rate"`

@@ -336,7 +336,7 @@ func (c *chapter) count(states ...string) int {
 	return n
 }
 
-// moving counts the migrations that wait for nobody: one that waits for a fence does so until a human
+// moving counts the migrations that wait for nobody: one that waits for a fence does so until an operator
 // vouches for it, or its cluster is back.
 func (c *chapter) moving() int {
 	n := 0
@@ -361,7 +361,7 @@ func (s *story) tellBlocked(cluster string, c *chapter) {
 	}
 }
 
-// tellWaiting tells once who waits long for health, and who needs a human's eyes.
+// tellWaiting tells once who waits long for health, and who needs an operator's eyes.
 func (s *story) tellWaiting(cluster string, c *chapter) {
 	for _, binding := range slices.Sorted(maps.Keys(c.Moves)) {
 		m := c.Moves[binding]
