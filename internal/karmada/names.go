@@ -77,3 +77,11 @@ const (
 	KindCRD = "CustomResourceDefinition.apiextensions.k8s.io"
 	KindJob = "Job.batch"
 )
+
+// The groups that a spread constraint may name.
+const (
+	SpreadByCluster  = "cluster"
+	SpreadByRegion   = "region"
+	SpreadByZone     = "zone"
+	SpreadByProvider = "provider"
+)

@@ -138,14 +138,6 @@ func (p *Placement) Groups() []Group {
 	return out
 }
 
-// The groups that a spread constraint may name.
-const (
-	SpreadByCluster  = "cluster"
-	SpreadByRegion   = "region"
-	SpreadByZone     = "zone"
-	SpreadByProvider = "provider"
-)
-
 // Field is what the constraint spreads by; one that names nothing spreads by cluster.
 func (s SpreadConstraint) Field() string {
 	if s.SpreadByField == "" && s.SpreadByLabel == "" {

@@ -57,7 +57,7 @@ func onFleet(change func(c *karmada.Cluster)) func(in *placement.PreCheckInput) 
 // lifts are the closed list.
 var lifts = []lift{
 	{"not Ready", onFleet(func(c *karmada.Cluster) {
-		c.Conditions = append(c.Conditions, karmada.Condition{Type: "Ready", Status: corev1.ConditionTrue})
+		c.Conditions = append([]karmada.Condition{{Type: "Ready", Status: corev1.ConditionTrue}}, c.Conditions...) // the first of a type counts
 	})},
 	{"soft taint", onFleet(func(c *karmada.Cluster) {
 		c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return t.Effect == karmada.EffectPreferNoExecute })

@@ -41,13 +41,34 @@ var benchSettings = []string{
 // requests, events and processor time are for each migration.
 type figures struct {
 	bindings float64
-	all      []string
+	all      []figure
+}
+
+// figure is one value with its unit.
+type figure struct {
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
+}
+
+// save appends a line as a Go benchmark prints it to a file, and writes the same as JSON beside it.
+func (f *figures) save(file string) error {
+	line := fmt.Sprintf("BenchmarkFailover/bindings=%.0f 1", f.bindings)
+	for _, x := range f.all {
+		line += fmt.Sprintf(" %.4g %s", x.Value, x.Unit)
+	}
+	lines, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // named by the flag
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(lines, line)
+	raw, encodes := json.MarshalIndent(f.all, "", "  ")
+	return errors.Join(err, lines.Close(), encodes, os.WriteFile(strings.TrimSuffix(file, ".txt")+".json", append(raw, '\n'), 0o600))
 }
 
 // add prints and keeps a figure.
 func (f *figures) add(value float64, unit string) {
 	say("bench: %10.4g %s", value, unit)
-	f.all = append(f.all, fmt.Sprintf("%.4g %s", value, unit))
+	f.all = append(f.all, figure{Unit: unit, Value: value})
 }
 
 // TestBench measures one failover, from the taint to the last release. It asserts only that
@@ -89,10 +110,7 @@ func TestBench(t *testing.T) {
 	if *benchedTo == "" {
 		return
 	}
-	lines, err := os.OpenFile(*benchedTo, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	_, err = fmt.Fprintf(lines, "BenchmarkFailover/bindings=%d 1 %s\n", len(keys), strings.Join(f.all, " "))
-	require.NoError(t, errors.Join(err, lines.Close()))
+	require.NoError(t, f.save(*benchedTo))
 }
 
 // deployAtOnce is deployMany with many clients.
