@@ -54,7 +54,6 @@ var stories = []story{
 	{name: "blip_shorter_than_the_window", short: "blip", size: 2, tell: blip},
 	{name: "recovery_while_tolerating", short: "bear", size: 2, tell: whileTolerating},
 	{name: "recovery_with_an_unplaced_binding", short: "back", size: 2, tell: unplaced},
-	{name: "recovery_with_an_eviction_in_flight", short: "fly", size: 2, tell: inFlight},
 	{name: "recovery_that_the_scheduler_would_undo", short: "undo", size: 3, tell: undone},
 	{name: "no_target_until_a_cluster_joins", short: "only", size: 1, tell: noTarget},
 	{
@@ -113,6 +112,7 @@ var stories = []story{
 	{name: "preflight_finds_what_is_missing", short: "look", size: 2, tell: preflighted, alone: true},
 	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
 	// A permit that passes on a busy machine costs its binding its turn, and events.
+	{name: "recovery_with_an_eviction_in_flight", short: "fly", size: 2, tell: inFlight, alone: true, last: true},
 	{name: "priority_goes_first", short: "prior", size: 3, tell: byPriority, alone: true, last: true},
 	{name: "event_budget", short: "budget", size: 3, tell: eventBudget, alone: true, last: true},
 	// It looks back on all others.
