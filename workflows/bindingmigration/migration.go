@@ -180,13 +180,10 @@ func (m *migration) serve(ctx workflow.Context) error {
 	if err := m.inbox.Serve(ctx, m.ctx); err != nil {
 		return err
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
-			o := workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
-			m.orderedBy(workflows.UpdateCancel, o)
-			m.orders.cancel(o, false)
-			m.cancelRequested = true
-		}
+	flow.OnCancel(ctx, func(o workflows.Order) {
+		m.orderedBy(workflows.UpdateCancel, o)
+		m.orders.cancel(o, false)
+		m.cancelRequested = true
 	})
 	return nil
 }

@@ -66,12 +66,10 @@ func (f *failover) serve(ctx workflow.Context) error {
 		return err
 	}
 	workflow.Go(f.ctx, f.oldCopies.watch)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
-			f.orders.cancel = &workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"}
-			f.trail.ordered(workflows.UpdateCancel, *f.orders.cancel, queue.Scope{})
-			f.dirty, f.cancelRequested = true, true
-		}
+	flow.OnCancel(ctx, func(o workflows.Order) {
+		f.orders.cancel = &o
+		f.trail.ordered(workflows.UpdateCancel, o, queue.Scope{})
+		f.dirty, f.cancelRequested = true, true
 	})
 	return nil
 }

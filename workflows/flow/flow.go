@@ -55,6 +55,15 @@ func Run[R any](ctx workflow.Context, activity string, request any) (R, error) {
 	return result, err
 }
 
+// OnCancel takes a cancellation request as an order. The server ignores a second request in one run.
+func OnCancel(ctx workflow.Context, take func(workflows.Order)) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if ctx.Done().Receive(ctx, nil); ctx.Err() != nil {
+			take(workflows.Order{Who: "cancellation request", Reason: "requested in Temporal"})
+		}
+	})
+}
+
 // MinTimer is the shortest timer that Temporal keeps.
 const MinTimer = time.Second
 
