@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
@@ -205,17 +206,26 @@ func (a affectedLister) AssessPolicies(ctx context.Context, r PoliciesRequest) (
 	if err != nil {
 		return PoliciesResult{}, classify("assess policies under cluster", r.Cluster, err)
 	}
-	taints := c.Taints
-	if rules.OptedOut(c.Annotations) {
-		taints = nil
-	}
-	taints = withVirtual(taints, r.Virtual)
-	var out PoliciesResult
-	out.Hard, out.Soft = karmada.Triggering(taints)
-	for _, p := range r.Policies {
-		out.Dues = append(out.Dues, rules.DueUnder(p, taints, a.clock.Now()))
-	}
+	out := PoliciesResult{Dues: duesUnder(c, r.Virtual, r.Policies, a.clock.Now())}
+	out.Hard, out.Soft = karmada.Triggering(moving(c, r.Virtual))
 	return out, nil
+}
+
+// duesUnder judges policies under the taints of a cluster, and virtual ones.
+func duesUnder(c karmada.Cluster, virtual []corev1.Taint, policies []rules.Policy, now time.Time) (dues []rules.Due) {
+	taints := moving(c, virtual)
+	for _, p := range policies {
+		dues = append(dues, rules.DueUnder(p, taints, now))
+	}
+	return dues
+}
+
+// moving are the taints by which a cluster's bindings are judged: from one that opted out, none moves any.
+func moving(c karmada.Cluster, virtual []corev1.Taint) []corev1.Taint {
+	if rules.OptedOut(c.Annotations) {
+		return withVirtual(nil, virtual)
+	}
+	return withVirtual(c.Taints, virtual)
 }
 
 func withVirtual(taints, virtual []corev1.Taint) []corev1.Taint {

@@ -51,6 +51,8 @@ type TaintRequest struct {
 	Order        *karmada.OrderedTaint  `json:"order,omitempty"`
 	EndOrders    []karmada.OrderedTaint `json:"endOrders,omitempty"`
 	EndAllOrders bool                   `json:"endAllOrders,omitempty"`
+	// Policies are frozen ones; a write judges them under the taints that stand then.
+	Policies []rules.Policy `json:"policies,omitempty"`
 	// EndedBy is who ends a drain, or the order of a taint, and why, for the Event.
 	EndedBy string `json:"endedBy,omitempty"`
 }
@@ -63,6 +65,8 @@ type TaintResult struct {
 	// PutBack are taints of rules that this write put back: they were taken away from the cluster
 	// while their rule matched.
 	PutBack []karmada.AddedTaint `json:"putBack,omitempty"`
+	// Dues has one Due per policy of the request, in order, after a write.
+	Dues []rules.Due `json:"dues,omitempty"`
 }
 
 // evacuation taint is the NoSchedule taint that keeps the scheduler away.
@@ -120,7 +124,7 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 	a.recordTaint(ctx, after, w, nil)
 	a.recordPutBack(ctx, after, back)
 	a.recordOrders(ctx, after, w, r)
-	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back}, nil
+	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back, Dues: duesUnder(after, nil, r.Policies, a.clock.Now())}, nil
 }
 
 func (r TaintRequest) assess() AssessRequest {

@@ -342,18 +342,43 @@ func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
       {"metadata":{"name":"old","namespace":"karmada-es-m1","uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"}},
       {"metadata":{"name":"new","namespace":"karmada-es-m1","uid":"2"}}]}`}}
 	client := connect(t, server, Options{})
-	b := &karmada.Binding{Key: karmada.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"}}
+	b := &karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"},
+		Resource: karmada.Resource{Kind: "Deployment", Namespace: "default", Name: "one"},
+	}
 
 	work, err := client.WorkOf(t.Context(), b, "m1")
 	require.NoError(t, err)
 	assert.Equal(t, karmada.Work{Namespace: "karmada-es-m1", Name: "new", UID: "2", Cluster: "m1"}, work)
-	assert.Contains(t, server.requests[0], "labelSelector=resourcebinding.karmada.io%2Fpermanent-id%3Did")
+	assert.Contains(t, server.requests[1], "labelSelector=resourcebinding.karmada.io%2Fpermanent-id%3Did")
+
+	for name, c := range map[string]struct{ metadata, uid string }{
+		"its own under Karmada's name": {metadata: `"labels":{"resourcebinding.karmada.io/permanent-id":"id"}`, uid: "3"},
+		"another binding's":            {metadata: `"labels":{"resourcebinding.karmada.io/permanent-id":"other"}`, uid: "2"},
+		"its own that is going":        {metadata: `"labels":{"resourcebinding.karmada.io/permanent-id":"id"},"deletionTimestamp":"2026-01-01T00:00:00Z"`, uid: "2"},
+	} {
+		server.objects[works+"/one-8fd8696fc"] = `{"metadata":{"name":"one-8fd8696fc","namespace":"karmada-es-m1","uid":"3",` + c.metadata + `}}`
+		work, err = client.WorkOf(t.Context(), b, "m1")
+		require.NoError(t, err, name)
+		assert.EqualValues(t, c.uid, work.UID, name)
+	}
+	delete(server.objects, works+"/one-8fd8696fc")
 
 	server.objects[works] = `{"metadata":{},"items":[]}`
 	_, err = client.WorkOf(t.Context(), b, "m1")
 	require.ErrorIs(t, err, karmada.ErrGone)
 	_, err = client.WorkOf(t.Context(), &karmada.Binding{Key: karmada.BindingKey{Name: "x"}}, "m1")
 	assert.ErrorIs(t, err, karmada.ErrInvalid, "without its id a Work cannot be told from others")
+}
+
+func TestWorkName_IsThatOfTheRecordedKarmada(t *testing.T) {
+	for want, r := range map[string]karmada.Resource{
+		"div-696d69898d":         {Kind: "Deployment", Namespace: "default", Name: "div"},
+		"onecfg-f86b9df46":       {Kind: "ConfigMap", Namespace: "default", Name: "onecfg"},
+		"demo-reader-7f4ff6bcbf": {Kind: "ClusterRole", Name: "demo-reader"},
+	} {
+		assert.Equal(t, want, workName(&karmada.Binding{Resource: r}))
+	}
 }
 
 // workServer holds one Work, and bumps its generation as an API server does.

@@ -4,13 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -39,15 +43,22 @@ func (c *works) Work(ctx context.Context, namespace, name string) (karmada.Work,
 	return DecodeWork(raw), nil
 }
 
-// WorkOf finds the Work of a binding on a cluster by the binding's permanent id. Of several,
-// one that is not being deleted wins. A binding without that label is an ErrInvalid: nothing
-// else identifies its Work.
+// WorkOf finds the Work of a binding on a cluster by the binding's permanent id. It looks first under the name that
+// Karmada gives it, for a list reads every Work of the cluster. Of several, one that is not being deleted wins. A
+// binding without that label is an ErrInvalid: nothing else identifies its Work.
 func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	label := permanentIDLabel(b.Key.Kind())
 	id := b.Labels[label]
 	if id == "" {
 		return karmada.Work{}, fmt.Errorf("find work of %s on %s: %w: no label %s",
 			b.Key, cluster, karmada.ErrInvalid, label)
+	}
+	raw, err := c.do(ctx, request{
+		verb: "get", resource: workResource, namespace: executionNamespacePrefix + cluster, name: workName(b), accept: acceptMetadata,
+	})
+	var named manifestWire
+	if found := DecodeWork(raw); err == nil && json.Unmarshal(raw, &named) == nil && named.Metadata.Labels[label] == id && !found.Deleting {
+		return found, nil
 	}
 	page, err := c.listPage(ctx, request{
 		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
@@ -66,6 +77,16 @@ func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 		}
 	}
 	return found, nil
+}
+
+// workName is the name that Karmada gives the Works of a binding (names.GenerateWorkName): the resource's name, and a
+// hash of its namespace, name and kind.
+func workName(b *karmada.Binding) string {
+	r := b.Resource
+	name := strings.ToLower(strings.ReplaceAll(r.Name, ":", "."))
+	hash := fnv.New32a()
+	_, _ = io.WriteString(hash, strings.TrimPrefix(strings.ToLower(r.Namespace)+"-"+name+"-"+strings.ToLower(r.Kind), "-")) // it never fails
+	return name + "-" + rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 }
 
 func permanentIDLabel(kind karmada.BindingKind) string {

@@ -621,6 +621,48 @@ func TestWhomATaintMovesHasAnOutcomeThoughItWasOverBeforeTheList(t *testing.T) {
 	}
 }
 
+// What the first eviction needs is done before the taint stands, unless its pre-check takes long: then the taint does not
+// wait for it.
+//
+// Rules: R4.3-15.
+func TestTheFirstEvictionIsPreparedBeforeTheTaint(t *testing.T) {
+	for name, c := range map[string]struct{ check, taint, evict time.Duration }{
+		"a pre-check of a second":    {check: time.Second, taint: 3 * time.Second, evict: 1500 * time.Millisecond},
+		"a pre-check of ten seconds": {check: 10 * time.Second, taint: 4 * time.Second, evict: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := outage(t, 5*time.Minute)
+			s.checks = c.check
+			s.play()
+			taint, evict := s.world.Log("taint")[0].At, s.world.Log("evict")[0].At
+			require.Less(t, taint.Sub(storyBegins), addAfter+c.taint)
+			require.Less(t, evict.Sub(taint), c.evict)
+			t.Logf("tainted after %s, evicted %s later", taint.Sub(storyBegins), evict.Sub(taint))
+		})
+	}
+}
+
+// The taints that a failover foresees are not said to stand when their write fails.
+//
+// Rules: R4.3-16.
+func TestForeseenTaintsDoNotStandBeforeTheirWrite(t *testing.T) {
+	s, app := outage(t, 5*time.Minute)
+	failed := false
+	s.world.Fail = func(op, _ string) error {
+		if op != "taint" || failed {
+			return nil
+		}
+		failed = true
+		return karmada.ErrInvalid
+	}
+	s.at(addAfter+5*time.Second, func() {
+		require.True(t, failed)
+		require.Empty(t, s.world.Log("taint"))
+		require.Empty(t, s.explain(app).Taints)
+	})
+	s.play()
+}
+
 // An attempt that is over hears of one of its bindings more than once: its migration was
 // ended from outside, adopted, and reports in the end.
 //

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -52,7 +53,7 @@ type story struct {
 	deletions bool
 	// holds is how long holding a parent's dependents takes, checks how long a pre-check does.
 	holds, checks time.Duration
-	// tainted is what happens once taints are written, before the answer comes.
+	// tainted is what happens once taints are written, before the answer comes; no list ahead of them succeeds then.
 	tainted func()
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
@@ -358,8 +359,10 @@ func (s *story) slowActivities() {
 		s.env.OnActivity(activities.NameWriteTaints, mock.Anything, mock.Anything).Return(func(ctx context.Context, r activities.TaintRequest) (activities.TaintResult, error) {
 			out, err := write(ctx, r)
 			s.tainted()
+			s.env.OnActivity(activities.NameListTargeting, mock.Anything, mock.Anything).Return(acts[activities.NameListTargeting])
 			return out, err
 		})
+		s.env.OnActivity(activities.NameListTargeting, mock.Anything, mock.Anything).Return(nil, temporal.NewNonRetryableApplicationError("no list", "Test", nil)).Once()
 	}
 }
 

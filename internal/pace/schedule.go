@@ -24,9 +24,9 @@ const (
 	// within usedSoon let one more out, up to the configured number, and half as many that are used
 	// later one fewer. Permits that pass unused are a machine that cannot keep up, and halve it. It
 	// is never below outAtLeast.
-	outAtFirst, outGrows, outAtLeast = 20, 4, 5
+	outAtFirst, outGrows, outAtLeast = 10, 4, 5
 
-	usedSoon = PermitsEnd * 3 / 4
+	usedSoon = PermitsEnd / 2
 	// maxTold bounds the memory of what was reported: the second report of a permit comes within
 	// seconds of the first.
 	maxTold = 500

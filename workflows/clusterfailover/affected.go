@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -40,6 +41,17 @@ func (a *affected) refresh() {
 	if a.st.Judged != a.policies.taintSignature() || len(a.st.Dues) != len(a.st.Policy) {
 		a.policies.judge()
 	}
+	a.waiting.sortOut()
+}
+
+// foresee lists ahead of the taint, and judges under the taints that are about to stand. Where that fails, it is done
+// after the taint.
+func (a *affected) foresee(taints []corev1.Taint) {
+	a.relist(a.judgement.softMatters())
+	if a.listDirty {
+		return
+	}
+	a.policies.foresee(taints)
 	a.waiting.sortOut()
 }
 
@@ -234,33 +246,49 @@ type policies struct {
 
 // judge has every frozen policy judged under the taints that stand now.
 func (p *policies) judge() {
-	if len(p.st.Policy) == 0 {
-		p.st.Dues, p.st.Judged = nil, p.taintSignature()
-		return
+	if dues, ok := p.judgeUnder(p.st.Virtual); ok {
+		p.judged(dues)
 	}
-	var dues []rules.Due
+}
+
+// foresee judges under taints that are about to stand. Those that stand then may differ: it is judged again.
+func (p *policies) foresee(taints []corev1.Taint) {
+	if dues, ok := p.judgeUnder(taints); ok {
+		p.st.Queue.Judged(dues)
+		p.st.Judged = ""
+	}
+}
+
+// judged takes the judgement of every policy under the taints that are known to stand.
+func (p *policies) judged(dues []rules.Due) {
+	p.st.Queue.Judged(dues)
+	p.st.Judged = p.taintSignature()
+}
+
+// judgeUnder has every frozen policy judged under the taints that stand and virtual ones; false means that this could
+// not be done for now.
+func (p *policies) judgeUnder(virtual []corev1.Taint) (dues []rules.Due, ok bool) {
 	under := ""
 	for len(dues) < len(p.st.Policy) {
-		some, ok := p.judgeSome(fit(p.st.Policy[len(dues):]))
+		some, ok := p.judgeSome(fit(p.st.Policy[len(dues):]), virtual)
 		if !ok {
-			return
+			return nil, false
 		}
 		if is := p.taintSignature(); len(dues) > 0 && is != under {
 			p.dirty = true // they changed between two parts: the next turn judges again
-			return
+			return nil, false
 		}
 		dues, under = append(dues, some...), p.taintSignature()
 	}
-	p.st.Queue.Judged(dues)
-	p.st.Judged = under
+	return dues, true
 }
 
-// judgeSome has some policies judged, and takes the taints that they were judged under;
-// false means that this could not be done for now.
-func (p *policies) judgeSome(policies []rules.Policy) ([]rules.Due, bool) {
+// judgeSome has some policies judged, and takes the taints that stand; false means that this could not be done for
+// now.
+func (p *policies) judgeSome(policies []rules.Policy, virtual []corev1.Taint) ([]rules.Due, bool) {
 	ctx := flow.Doing(p.ctx, "judge whom the taints of "+p.cluster+" move, and when")
 	r, err := flow.Run[activities.PoliciesResult](ctx, activities.NameAssessPolicies, activities.PoliciesRequest{
-		Cluster: p.cluster, UID: p.st.UID, Policies: policies, Virtual: p.st.Virtual,
+		Cluster: p.cluster, UID: p.st.UID, Policies: policies, Virtual: virtual,
 	})
 	if err != nil {
 		p.log.Error("could not judge policies", "error", err)
@@ -270,7 +298,9 @@ func (p *policies) judgeSome(policies []rules.Policy) ([]rules.Due, bool) {
 		p.clusterDirty, p.dirty = true, true
 		return nil, false
 	}
-	p.judgement.tainted(r.Hard, r.Soft)
+	if !p.enforcing() || len(virtual) == 0 { // those that are only about to stand are not taken
+		p.judgement.tainted(r.Hard, r.Soft)
+	}
 	return r.Dues, len(r.Dues) == len(policies)
 }
 

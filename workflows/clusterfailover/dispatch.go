@@ -214,7 +214,7 @@ func (d *dispatcher) requestPermits() {
 		d.st.Unheard = false
 		return
 	}
-	want := d.want()
+	want := d.want(d.evacuating())
 	same := want == d.st.Asked
 	waiting := want.Want > 0 || want.Open
 	if same && (!waiting || d.now().Sub(d.st.AskedAt) < d.st.Terms.AskAgain) {
@@ -223,6 +223,19 @@ func (d *dispatcher) requestPermits() {
 	if !want.Open && d.st.Asked.Cluster == "" {
 		return // it has no request of this failover
 	}
+	d.request(want)
+}
+
+// requestAhead requests permits for what has passed its pre-check before the taint stands, once: should the taint be
+// refused, the next request takes it back.
+func (d *dispatcher) requestAhead() {
+	if want := d.want(true); want.Want > 0 {
+		d.request(want)
+	}
+}
+
+// request sends the pacer a request.
+func (d *dispatcher) request(want workflows.PermitRequest) {
 	err := workflow.SignalExternalWorkflow(d.ctx, workflows.FleetPacerID(d.instance), "", workflows.SignalPermitRequest, want).Get(d.ctx, nil)
 	if err != nil {
 		d.log.Warn("could not reach the pacer: nothing is evicted until it answers", "error", err)
@@ -231,11 +244,12 @@ func (d *dispatcher) requestPermits() {
 	d.st.Asked, d.st.AskedAt = want, d.now()
 }
 
-func (d *dispatcher) want() workflows.PermitRequest {
+// want is what this failover requests now; without dispatch it wants no permits.
+func (d *dispatcher) want(dispatches bool) workflows.PermitRequest {
 	r := workflows.PermitRequest{
 		Cluster: d.cluster, FailoverID: d.st.FailoverID, Seen: d.st.Newest, Open: !d.st.Phase.Terminal(), Paused: d.st.Paused != nil, Every: d.st.Terms.AskAgain,
 	}
-	if !d.evacuating() || d.st.Paused != nil {
+	if !dispatches || d.st.Paused != nil {
 		return r
 	}
 	inFlight, waiting := d.children.inFlight()

@@ -124,14 +124,15 @@ func newParts(r *run) *failover {
 	f.approvals = &approvals{r, f.standing}
 	f.waiting = &waiting{r, f.standing}
 	f.draining = &draining{r, f.judgement}
-	f.taints = &taints{r, f.judgement, f.standing}
+	policies := &policies{r, f.judgement}
+	f.taints = &taints{r, f.judgement, f.standing, policies}
 	f.children = &children{run: r, outcomes: f.outcomes, approvals: f.approvals, waiting: f.waiting, draining: f.draining}
 	f.evictor = &evictor{run: r, standing: f.standing, children: f.children, lookedAt: map[string]bool{}}
 	f.orphans = &orphans{r, f.draining, f.judgement, f.children, f.evictor}
 	f.oldCopies = &oldCopies{r}
 	f.fences = &fences{r, f.waiting, f.children}
 	f.preCheck = &preCheck{run: r, outcomes: f.outcomes, waiting: f.waiting, approvals: f.approvals, fences: f.fences}
-	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, children: f.children, evictor: f.evictor, policies: &policies{r, f.judgement}}
+	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, children: f.children, evictor: f.evictor, policies: policies}
 	f.grants = &grants{r}
 	f.dispatcher = &dispatcher{r, f.judgement, f.outcomes, f.waiting, f.children, f.draining, f.grants}
 	f.bindingOrders = &bindingOrders{run: r, outcomes: f.outcomes, children: f.children}

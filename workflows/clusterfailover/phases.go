@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -78,12 +79,35 @@ func (f *failover) actConfirmed() {
 	if f.enforcing() && f.st.Pace.Tier == "" || f.st.Beside {
 		return
 	}
+	f.prepare()
+	if !f.orders.none() {
+		return // it is obeyed first
+	}
 	tainted := f.taints.put()
 	if !tainted {
 		return
 	}
-	f.listDirty = true
 	f.on(phase.EventTainted, f.st.Reason)
+}
+
+// prepareFor bounds how long the taint waits for the first pre-check.
+const prepareFor = 2 * time.Second
+
+// prepare does ahead of the taint, once per attempt, what the first evictions would wait for after it: it lists the
+// affected set, judges it under the taints that are about to stand, has the first batch checked, and requests
+// permits for what passed. What fails or takes longer is done after the taint.
+func (f *failover) prepare() {
+	if !f.enforcing() || f.prepared.Equal(f.st.Named) {
+		return
+	}
+	f.prepared = f.st.Named
+	f.affected.foresee(f.taints.foreseen())
+	f.preCheck.step()
+	_ = flow.AwaitFor(f.ctx, prepareFor, "put the taint, though the first pre-check has not ended", func() bool {
+		return f.preCheck.answered() || !f.orders.none()
+	})
+	f.preCheck.step()
+	f.dispatcher.requestAhead()
 }
 
 // actEvacuating lists, checks and dispatches, for as long as the failure stands.

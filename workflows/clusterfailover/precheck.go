@@ -45,10 +45,10 @@ type checking struct {
 // step has the most urgent due bindings checked for somewhere to go, a batch at a time.
 // Nothing waits for the answer: meanwhile others are dispatched, and orders obeyed.
 func (p *preCheck) step() {
+	if !p.answered() {
+		return
+	}
 	if c := p.running; c != nil {
-		if !c.done {
-			return
-		}
 		p.running = nil
 		p.takeAnswers(c)
 	}
@@ -68,6 +68,9 @@ func (p *preCheck) step() {
 		c.done, p.dirty = true, true
 	})
 }
+
+// answered reports whether no answer is awaited.
+func (p *preCheck) answered() bool { return p.running == nil || p.running.done }
 
 // takeAnswers takes the answers about those that are still due, in the attempt that asked.
 func (p *preCheck) takeAnswers(c *checking) {

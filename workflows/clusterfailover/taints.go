@@ -24,6 +24,7 @@ type taints struct {
 	*run
 	judgement *judgement
 	standing  *standing
+	policies  *policies
 }
 
 // put brings the cluster's taints to what the rules require; false means that
@@ -38,9 +39,16 @@ func (ts *taints) put() bool {
 		ts.st.Refused = false
 		return true
 	}
-	r, ok := ts.write("taint "+ts.cluster, activities.TaintRequest{Add: add, EvacuationTaint: activities.EvacuationTaintPut})
+	request := activities.TaintRequest{Add: add, EvacuationTaint: activities.EvacuationTaintPut}
+	if some := fit(ts.st.Policy); len(some) == len(ts.st.Policy) {
+		request.Policies = some
+	}
+	r, ok := ts.write("taint "+ts.cluster, request)
 	if !ok {
 		return false
+	}
+	if len(r.Dues) > 0 && len(r.Dues) == len(ts.st.Policy) {
+		ts.policies.judged(r.Dues)
 	}
 	if r.Refused != "" {
 		ts.st.Reason = r.Refused
@@ -53,15 +61,25 @@ func (ts *taints) put() bool {
 
 // putVirtually is what observe does instead: the taint would stand from now on.
 func (ts *taints) putVirtually() {
-	now := ts.now()
 	for _, o := range ts.judgement.evidence().Ripe() {
 		known := slices.ContainsFunc(ts.st.Virtual, func(v corev1.Taint) bool { return v.Key == o.Taint.Key && v.Effect == o.Taint.Effect })
 		if !known {
-			at := metav1.NewTime(now)
-			ts.st.Virtual = append(ts.st.Virtual, corev1.Taint{Key: o.Taint.Key, Value: o.Taint.Value, Effect: o.Taint.Effect, TimeAdded: &at})
+			ts.st.Virtual = append(ts.st.Virtual, addedAt(ts.now(), o.Taint))
 			ts.trail.taintChanged(record.AuditTaintAdded, karmada.AddedTaint{Key: o.Taint.Key, Effect: o.Taint.Effect, Rule: o.Rule}, "observed: nothing is written")
 		}
 	}
+}
+
+// foreseen are the taints that put is about to write.
+func (ts *taints) foreseen() (taints []corev1.Taint) {
+	for _, o := range ts.mayAdd(ts.judgement.evidence().Ripe()) {
+		taints = append(taints, addedAt(ts.now(), o.Taint))
+	}
+	return taints
+}
+
+func addedAt(now time.Time, t karmada.RuleTaint) corev1.Taint {
+	return corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: new(metav1.NewTime(now))}
 }
 
 // cordonVirtually is what observe does instead of a write.
