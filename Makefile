@@ -140,8 +140,8 @@ load-servers: toolchain lab-bin build
 	grep '^stories: ' .test/load.log || tail -40 .test/load.log; exit $$status
 
 .PHONY: bench
-bench: toolchain lab-bin build ## Measure a failover of N="300 3000" bindings on real servers, at unlimited pace, RUNS=5 times, SCHEDULER="instant slow"; writes .test/bench.json, .table, .svg and .txt, BASELINE=<a bench.txt> compares (PROFILE=mutex or block)
-	@case "$(BASELINE)" in "" | *.txt) ;; *) echo "BASELINE=$(BASELINE): give the bench.txt that make bench wrote beside bench.json" >&2; exit 2;; esac
+bench: toolchain lab-bin build ## Measure a failover of N="300 3000" bindings on real servers, at unlimited pace, RUNS=6 times, SCHEDULER="instant slow"; writes .test/bench.json, .table, .svg and .txt, BASELINE=<copy of an earlier bench.txt> compares (PROFILE=mutex or block)
+	@case "$(BASELINE)" in "") ;; .test/bench.txt | *.json) echo "BASELINE=$(BASELINE): give a copy of the bench.txt of an earlier make bench" >&2; exit 2;; *) [ -f "$(BASELINE)" ] || { echo "BASELINE: there is no file $(BASELINE)" >&2; exit 2; };; esac
 	@mkdir -p .test && rm -f .test/bench.json
 	@for scheduler in $(or $(SCHEDULER),instant); do for n in $(if $(filter-out file default undefined,$(origin N)),$(N),300); do for run in $$(seq $(or $(RUNS),1)); do \
 		go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestBench$$' -measure $$n -measure-scheduler $$scheduler -measure-profile $(or $(PROFILE),profile) \

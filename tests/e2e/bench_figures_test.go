@@ -23,7 +23,7 @@ type measurement struct {
 	Curves [3][]float64 `json:"curves"`
 
 	schedulerRate float64 // placements per second, 0 = no limit
-	groups        string  // of the figures that are added
+	groupName     string  // of the figures that are added next
 }
 
 // figure is one value with its unit, and the limit of it by what API server, Temporal or scheduler can do, 0 = none.
@@ -39,11 +39,11 @@ func (m *measurement) setting() string {
 	return fmt.Sprintf("bindings=%d/scheduler=%s", m.Bindings, m.Scheduler)
 }
 
-func (m *measurement) group(name string) { m.groups = name }
+func (m *measurement) group(name string) { m.groupName = name }
 
 // add keeps a figure, and its limit where there is one.
 func (m *measurement) add(unit string, value float64, limit ...float64) {
-	f := figure{Group: m.groups, Unit: unit, Value: value}
+	f := figure{Group: m.groupName, Unit: unit, Value: value}
 	for _, l := range limit {
 		f.Limit = l
 	}

@@ -82,7 +82,7 @@ func (m *moments) since(all map[string]time.Time) []float64 {
 	defer m.mu.Unlock()
 	var out []float64
 	for at := range maps.Values(all) {
-		out = append(out, at.Sub(m.tainted).Seconds())
+		out = append(out, at.Sub(m.tainted).Round(time.Millisecond).Seconds())
 	}
 	slices.Sort(out)
 	return out
