@@ -140,10 +140,14 @@ load-servers: toolchain lab-bin build
 	grep '^stories: ' .test/load.log || tail -40 .test/load.log; exit $$status
 
 .PHONY: bench
-bench: toolchain lab-bin build ## Measure one failover of N=300 bindings on real servers, at unlimited pace, RUNS=1 times; BASELINE=file compares with .test/bench.txt of other runs
-	@mkdir -p .test && rm -f .test/bench.txt
-	@for run in $$(seq $(or $(RUNS),1)); do go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestBench$$' -measure $(if $(filter-out file default undefined,$(origin N)),$(N),300) -measure-to "$(CURDIR)/.test/bench.txt" >.test/bench.log 2>&1; status=$$?; \
-	grep -a '^stories: bench: ' .test/bench.log || tail -40 .test/bench.log; [ $$status = 0 ] || exit $$status; done
+bench: toolchain lab-bin build ## Measure a failover of N="300 3000" bindings on real servers, at unlimited pace, RUNS=6 times, SCHEDULER="instant slow"; writes .test/bench.json, .table, .svg and .txt, BASELINE=<copy of an earlier bench.txt> compares (PROFILE=mutex or block)
+	@case "$(BASELINE)" in "") ;; .test/bench.txt | *.json) echo "BASELINE=$(BASELINE): give a copy of the bench.txt of an earlier make bench" >&2; exit 2;; *) [ -f "$(BASELINE)" ] || { echo "BASELINE: there is no file $(BASELINE)" >&2; exit 2; };; esac
+	@mkdir -p .test && rm -f .test/bench.json
+	@for scheduler in $(or $(SCHEDULER),instant); do for n in $(if $(filter-out file default undefined,$(origin N)),$(N),300); do for run in $$(seq $(or $(RUNS),1)); do \
+		go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestBench$$' -measure $$n -measure-scheduler $$scheduler -measure-profile $(or $(PROFILE),profile) \
+		-measure-to "$(CURDIR)/.test/bench" >.test/bench.log 2>&1; status=$$?; \
+		grep -a '^stories: bench: ' .test/bench.log || true; [ $$status = 0 ] || { tail -40 .test/bench.log; exit $$status; }; done; done; done
+	@cat .test/bench.table
 	@$(if $(BASELINE),go run golang.org/x/perf/cmd/benchstat@$(BENCHSTAT) $(BASELINE) .test/bench.txt)
 
 BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da

@@ -31,6 +31,7 @@ type chronicle struct {
 	patient bool
 
 	mu       sync.Mutex
+	note     func(version)        // takes each version, and only the last of an object is kept; nil: all are kept
 	versions map[string][]version // by resource and key
 	broken   error
 }
@@ -129,7 +130,19 @@ func (c *chronicle) add(resource schema.GroupVersionResource, u *unstructured.Un
 	if seen := c.versions[at]; len(seen) > 0 && seen[len(seen)-1].Revision >= revision {
 		return // listed again
 	}
-	c.versions[at] = append(c.versions[at], version{Revision: revision, Seen: time.Now(), Object: u, Deleted: deleted})
+	v := version{Revision: revision, Seen: time.Now(), Object: u, Deleted: deleted}
+	if c.note != nil {
+		c.note(v)
+		c.versions[at] = nil
+	}
+	c.versions[at] = append(c.versions[at], v)
+}
+
+// noteOnly hands each version from now on to a function, and keeps only the last of each object.
+func (c *chronicle) noteOnly(note func(version)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.note = note
 }
 
 // of are all versions of one object so far, oldest first.

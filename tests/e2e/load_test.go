@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -69,14 +70,20 @@ func TestLoadOnTheAPIServer(t *testing.T) {
 	say("load: afterwards %s", s.cost())
 }
 
-// deployMany is deploy for many bindings at once.
+// deployMany is deploy for many bindings at once, with many clients.
 func (s *scene) deployMany(name, home, to string, n int) []string {
-	keys := make([]string, n)
+	keys, at := make([]string, n), s.api.Resource(resourceBindings).Namespace(s.namespace())
+	var clients errgroup.Group
+	clients.SetLimit(16)
 	for i := range n {
 		u := deployment(s.namespace(), fmt.Sprintf("%s-%d", name, i), home, 1, oneOf(home, to))
-		s.put(u)
-		keys[i] = keyOf(u)
+		keys[i], s.bindings = keyOf(u), append(s.bindings, u)
+		clients.Go(func() error {
+			_, err := at.Create(s.ctx, u, metav1.CreateOptions{})
+			return err
+		})
 	}
+	require.NoError(s, clients.Wait())
 	for _, key := range keys {
 		s.runs(key)
 	}

@@ -30,7 +30,7 @@ const (
 func eventBudget(s *scene) {
 	s.with("health.pollInterval=10s", "health.detection=12s", "workflow.askAgain=20s", "workflow.recheck=15s", "workflow.relist=1m")
 	dead, answers, to := s.c(1), s.c(2), s.c(3)
-	gone, drained := s.deployAtOnce(dead, to, budgeted), s.deployAtOnce(answers, to, budgeted)
+	gone, drained := s.deployMany(dead, dead, to, budgeted), s.deployMany(answers, answers, to, budgeted)
 	s.order("rate", budgetedRate)
 	s.rule(time.Second, time.Second)
 	pacer := s.events(pacerID)
@@ -61,7 +61,7 @@ func (s *scene) allReleased(keys []string, from string) {
 		})
 		return len(left) == 0, fmt.Sprintf("%d are not", len(left))
 	})
-	running := "WorkflowType = 'BindingMigration' AND ExecutionStatus = 'Running' AND LifeboatCluster = '" + from + "'"
+	running := migrationsOf(from) + " AND ExecutionStatus = 'Running'"
 	s.awaitQuietly("all ended", func() (bool, string) {
 		n := len(s.runsOf(running))
 		return n == 0, fmt.Sprintf("%d have not", n)
@@ -71,7 +71,7 @@ func (s *scene) allReleased(keys []string, from string) {
 // within counts, prints and bounds the events of the migrations off a cluster.
 func (s *scene) within(what, from string, pacer int64, most budget) {
 	kinds := map[string]int{}
-	all := s.runsOf("WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + from + "'")
+	all := s.runsOf(migrationsOf(from))
 	moved, events := 0, 0
 	for _, run := range all {
 		told := s.eventsOf(run.id, run.run)

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 )
 
@@ -207,3 +209,41 @@ func (silent) Debug(string, ...any) {}
 func (silent) Info(string, ...any)  {}
 func (silent) Warn(string, ...any)  {}
 func (silent) Error(string, ...any) {}
+
+// events counts the events of every run of a workflow.
+func (s *scene) events(id string) int64 {
+	total := int64(0)
+	for _, run := range s.runsOf("WorkflowId = '" + id + "'") {
+		total += run.events
+	}
+	return total
+}
+
+type ran struct {
+	id, run string
+	events  int64
+}
+
+// runsOf lists workflow runs, with the length of each one's history.
+func (s *scene) runsOf(query string) []ran {
+	var out []ran
+	var next []byte
+	for {
+		page, err := s.temporal.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: s.lab.At.TemporalNamespace, Query: query, PageSize: 1000, NextPageToken: next,
+		})
+		require.NoError(s, err)
+		for _, x := range page.Executions {
+			length := x.HistoryLength
+			if x.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING { // visibility has no length yet
+				d, err := s.temporal.DescribeWorkflowExecution(s.ctx, x.Execution.WorkflowId, x.Execution.RunId)
+				require.NoError(s, err)
+				length = d.WorkflowExecutionInfo.HistoryLength
+			}
+			out = append(out, ran{x.Execution.WorkflowId, x.Execution.RunId, length})
+		}
+		if next = page.NextPageToken; len(next) == 0 {
+			return out
+		}
+	}
+}

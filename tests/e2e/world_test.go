@@ -107,7 +107,11 @@ func (w *world) start(ctx context.Context, members []member, flags []string) err
 // chronicles begins a chronicle, from what stands now.
 func (w *world) chronicles(ctx context.Context) error {
 	w.chronicle = newChronicle(w.api)
-	for _, resource := range []schema.GroupVersionResource{resourceBindings, clusterResourceBindings, clusters, works} {
+	followed := []schema.GroupVersionResource{resourceBindings, clusterResourceBindings, clusters, works}
+	if *benched > 0 {
+		followed = []schema.GroupVersionResource{resourceBindings, clusters} // the benchmark reads no others
+	}
+	for _, resource := range followed {
 		if err := w.chronicle.follow(ctx, resource); err != nil {
 			return err
 		}

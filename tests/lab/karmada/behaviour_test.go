@@ -59,6 +59,7 @@ var behaviours = map[string]func(*scene){
 	"status of a dead member":                          statusOfADeadMember,
 	"leaving and joining":                              leavesAndJoins,
 	"needs: dependents leave at once":                  dependentsLeaveAtOnce,
+	"placements at the rate of the scheduler":          placesAtItsRate,
 }
 
 func short(name string) string {

@@ -90,5 +90,8 @@ func validateKnobs(k Knobs) error {
 			problems = append(problems, fmt.Errorf("knob %s is %s, must not be negative", name, value.Duration))
 		}
 	}
+	if k.SchedulerRate < 0 {
+		problems = append(problems, fmt.Errorf("knob schedulerRate is %g, must not be negative", k.SchedulerRate))
+	}
 	return errors.Join(problems...)
 }

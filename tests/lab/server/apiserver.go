@@ -78,7 +78,7 @@ func (s *Servers) apiServerArgs(port int, auditPolicy string) []string {
 		// served, not in batches seconds later.
 		"--audit-log-mode=blocking",
 		// In megabytes: whoever follows it does not look for rotated ones.
-		"--audit-log-maxsize=1024",
+		"--audit-log-maxsize=16384",
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
@@ -50,6 +51,7 @@ type Plane struct {
 	leads time.Time
 
 	faults   *schedulerFaults
+	turns    *rate.Limiter // of placements
 	debounce *debouncer
 	running  sync.WaitGroup
 	stop     context.CancelFunc
@@ -69,7 +71,7 @@ func New(config Config) (*Plane, error) {
 	}
 	p := &Plane{
 		store: store, fleet: config.Fleet, knobs: config.Knobs, log: config.Log,
-		faults: newSchedulerFaults(), debounce: newDebouncer(),
+		faults: newSchedulerFaults(), turns: rate.NewLimiter(rate.Inf, 1), debounce: newDebouncer(),
 		probe: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}},
 	}
 	p.scheduler = p.newLoop("scheduler", 12, p.schedule)
@@ -239,6 +241,8 @@ type Knobs struct {
 	SuccessThreshold metav1.Duration `json:"successThreshold"`
 	// SchedulerLatency passes between an event and the scheduler's look at the binding.
 	SchedulerLatency metav1.Duration `json:"schedulerLatency"`
+	// SchedulerRate is how many placements the scheduler makes in a second at most; 0 is no limit. Karmada's own makes about 11.
+	SchedulerRate float64 `json:"schedulerRate"`
 	// SchedulerBackoff is the first delay after a SchedulerError; it doubles up to ten times itself.
 	SchedulerBackoff metav1.Duration `json:"schedulerBackoff"`
 	// BindingLatency passes between a binding's change and the binding controller's look at it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +66,9 @@ func (p *Plane) requestSchedule(b *api.Binding) {
 
 // schedule is one pass of the scheduler over one binding, from the cached state as Karmada's.
 func (p *Plane) schedule(ctx context.Context, ref string) (time.Duration, error) {
+	if err := p.awaitTurn(ctx, ref); err != nil {
+		return 0, err
+	}
 	b := p.store.binding(ref)
 	if b == nil || !scheduling.Responsible(b) {
 		p.faults.settle(ref)
@@ -85,6 +89,20 @@ func (p *Plane) schedule(ctx context.Context, ref string) (time.Duration, error)
 	}
 	p.faults.settle(ref)
 	return 0, nil
+}
+
+// awaitTurn waits until the knob schedulerRate lets the scheduler place a binding; a pass that places nothing
+// does not wait.
+func (p *Plane) awaitTurn(ctx context.Context, ref string) error {
+	perSecond, b := p.knobs().SchedulerRate, p.store.binding(ref)
+	if perSecond == 0 || b == nil || !scheduling.Responsible(b) {
+		return nil
+	}
+	if d := scheduling.Decide(b, p.allClusters()); d.Outcome != scheduling.Placed || scheduling.SameResult(b.Spec.Clusters, d.Clusters) {
+		return nil
+	}
+	p.turns.SetLimit(rate.Limit(perSecond))
+	return p.turns.Wait(ctx)
 }
 
 // carryOut writes the result, then the affinity group, then condition and observed generation: three
