@@ -172,7 +172,7 @@ POSTGRES_STORIES := full_evacuation|worker_killed_between_write_and_acknowledgem
 test-postgres: postgres toolchain lab-bin build ## Run the stories of crashes, restarts and list queries with Temporal on PostgreSQL
 	@mkdir -p .test
 	@go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestStories/^($(POSTGRES_STORIES))$$' -labs 2 -temporal-database postgres >.test/postgres.log 2>&1; status=$$?; \
-	grep -a -e '^stories: ' -e '^ *--- FAIL' .test/postgres.log || tail -40 .test/postgres.log; exit $$status
+	grep -a -e '^stories: ' -e '^ *--- FAIL' .test/postgres.log | grep -v 'NOT TOLD' || tail -40 .test/postgres.log; exit $$status
 
 # What was played at a commit is not played again; `rm -r .test/chaos` forgets.
 CHAOS = .test/chaos/$(shell git rev-parse --short HEAD)$(shell git diff --quiet HEAD -- '*.go' || echo -changed)
