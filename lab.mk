@@ -41,6 +41,10 @@ bin/lab: $(LAB_SOURCES)
 bin/demo: $(LAB_SOURCES)
 	@tests/lab/build.sh tests/lab $@ ./cmd/demo
 
+.PHONY: postgres
+postgres:
+	@command -v initdb /usr/lib/postgresql/*/bin/initdb >/dev/null || { echo "cannot find PostgreSQL on this machine (run \`apt-get install postgresql\`)" >&2; exit 2; }
+
 # A real Karmada, which only some targets need.
 KARMADA_BIN := bin/karmada
 .PHONY: karmada-src karmada-bin

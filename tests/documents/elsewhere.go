@@ -55,6 +55,7 @@ var Elsewhere = map[string]Place{
 	"make test":                        target("test"),
 	"make test-all":                    target("test-all"),
 	"make test-deploy":                 target("test-deploy"),
+	"make test-postgres":               target("test-postgres"),
 	"make test-e2e":                    target("test-e2e"),
 	"make upgrade":                     target("upgrade"),
 	"make upgrade UPGRADE_FROM=v0.1.0": target("upgrade"),

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -66,6 +67,9 @@ func quickness() []string {
 	return knobs
 }
 
+// temporalDatabase is where the lab's Temporal keeps its state.
+var temporalDatabase = flag.String("temporal-database", "sqlite", "database of the lab's Temporal: sqlite or postgres")
+
 func startLab(ctx context.Context, folder string, members []member, flags []string) (*laboratory, error) {
 	program, err := binary("lab")
 	if err != nil {
@@ -81,7 +85,7 @@ func startLab(ctx context.Context, folder string, members []member, flags []stri
 	}
 	args := []string{
 		"up", "-o", "json", "--dir", filepath.Join(folder, "lab"), "--members-file", file,
-		"--grant", roles, "--audit-reads", "--watch-stdin", "--no-ui", "--keep",
+		"--grant", roles, "--audit-reads", "--watch-stdin", "--no-ui", "--keep", "--temporal-database", *temporalDatabase,
 	}
 	if *chaosTo != "" {
 		args = append(args, "--durable") // its servers are killed

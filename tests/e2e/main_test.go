@@ -41,7 +41,12 @@ func run(m *testing.M) int {
 	if shared, err = startWorld(ctx, folder, allMembers()); err != nil {
 		return failed("start the lab and Lifeboat, logs are in "+folder, err)
 	}
+	// The kernel kills what else runs when this process ends.
+	goOn := context.AfterFunc(ctx, func() {
+		os.Exit(failed("play to the end, it was interrupted", errors.Join(context.Cause(ctx), shared.lab.close())))
+	})
 	code := m.Run()
+	goOn()
 	if err := record(ctx, shared, *recordTo); err != nil {
 		code = max(code, failed("record the histories", err))
 	}

@@ -104,6 +104,9 @@ rules:
 	return policy.String()
 }
 
+// postgresFlag of temporal-dev.
+const postgresFlag = "--postgres="
+
 // emptyNamespace is all that stands in a Temporal that has lost its database.
 const emptyNamespace = "default"
 
@@ -144,6 +147,9 @@ func (s *Servers) LoseTemporal(ctx context.Context) error {
 		}
 		args := []string{"--namespace=" + emptyNamespace}
 		for _, arg := range child.Args {
+			if strings.HasPrefix(arg, postgresFlag) {
+				arg = postgresFlag + s.postgres.url(emptyDatabase)
+			}
 			if !strings.HasPrefix(arg, "--namespace=") && !strings.HasPrefix(arg, "--search-attribute=") {
 				args = append(args, arg)
 			}
@@ -165,7 +171,10 @@ func (s *Servers) temporalArgs(ports []int) []string {
 	if !s.options.NoUI {
 		args = append(args, "--ui-port="+strconv.Itoa(ports[2]))
 	}
-	if s.options.Durable {
+	switch {
+	case s.postgres != nil:
+		args = append(args, postgresFlag+s.DatabaseURL())
+	case s.options.Durable:
 		args = append(args, "--db-file="+filepath.Join(s.options.Dir, "temporal.db"))
 	}
 	return args

@@ -28,6 +28,10 @@ type Command struct {
 	// Env is nil for a server: what the caller's environment says about proxies, Kubernetes or Temporal must not reach
 	// it.
 	Env []string
+	// As is another account to run with; nil is this process' own.
+	As *syscall.SysProcAttr
+	// StopSignal asks it to end; nil is SIGTERM.
+	StopSignal os.Signal
 	// Stdout is nil to send it to the log with stderr.
 	Stdout io.Writer
 	// again: it ran before, and its log goes on.
@@ -73,6 +77,9 @@ func StartProcess(c Command) (*Process, error) {
 	// A process group of its own keeps the terminal's Ctrl-C from it: this
 	// process stops its children itself, in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if c.As != nil {
+		cmd.SysProcAttr.Credential, cmd.SysProcAttr.AmbientCaps = c.As.Credential, c.As.AmbientCaps
+	}
 
 	p := &Process{name: c.Name, logFile: c.LogFile, cmd: cmd, child: c, exited: make(chan struct{})}
 	started := make(chan error)
@@ -131,7 +138,11 @@ var ErrKilled = errors.New("did not stop in time and was killed")
 // child is gone.
 func (p *Process) Stop(grace time.Duration) error {
 	p.stops()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	var signal os.Signal = syscall.SIGTERM
+	if p.child.StopSignal != nil {
+		signal = p.child.StopSignal
+	}
+	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop %s: %w", p.name, err)
 	}
 	select {
@@ -235,7 +246,7 @@ func freePorts(n int) ([]int, error) {
 // other ports: somebody else took its port between Lifeboat's finding it free and the
 // server binding it, or it died without a word, before it had come to serving.
 func worthAnotherTry(log string) bool {
-	return strings.TrimSpace(log) == "" || strings.Contains(log, "address already in use")
+	return strings.TrimSpace(log) == "" || strings.Contains(strings.ToLower(log), "address already in use")
 }
 
 func hostPort(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

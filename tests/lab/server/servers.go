@@ -35,6 +35,9 @@ type Options struct {
 	Dir string
 	// Durable makes etcd wait for the disk and Temporal keep its state in a file.
 	Durable bool
+	// TemporalDatabase is where Temporal keeps its state: [Postgres], or empty for SQLite, in
+	// memory or, if Durable, in a file.
+	TemporalDatabase string
 	// NoUI leaves Temporal's web UI out.
 	NoUI bool
 	// EtcdMembers is how many members etcd has; 0 is one.
@@ -67,6 +70,7 @@ type Servers struct {
 
 	options     Options
 	credentials *credentials
+	postgres    *postgres // nil for SQLite
 	// temporalHTTP is where Temporal answers over HTTP.
 	temporalHTTP string
 	// freePorts is replaced by tests that want a port to be taken.
@@ -76,6 +80,7 @@ type Servers struct {
 	etcd     *Process
 	others   []*etcdMember // of an etcd of several members all but the first
 	api      *Process
+	database *Process // nil for SQLite
 	temporal *Process
 	children []*Process // those of Add
 
@@ -88,6 +93,11 @@ func Start(ctx context.Context, options Options) (*Servers, error) {
 	if err := checkBinaries(options.BinDir); err != nil {
 		return nil, err
 	}
+	if options.TemporalDatabase == Postgres {
+		if _, err := findPostgres(); err != nil {
+			return nil, err
+		}
+	}
 	credentials, err := newCredentials(filepath.Join(options.Dir, "credentials"), options.Users)
 	if err != nil {
 		return nil, err
@@ -98,7 +108,7 @@ func Start(ctx context.Context, options Options) (*Servers, error) {
 		freePorts:   freePorts,
 		AuditLog:    filepath.Join(options.Dir, "audit.log"),
 		// One place per server: a report never blocks.
-		died: make(chan error, 3+options.EtcdMembers+maxChildren),
+		died: make(chan error, 4+options.EtcdMembers+maxChildren),
 	}
 	if err := s.startAll(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
@@ -127,7 +137,14 @@ func (s *Servers) startAll(ctx context.Context) error {
 		}
 		return s.startAPIServer(ctx)
 	})
-	group.Go(func() error { return s.startTemporal(ctx) })
+	group.Go(func() error {
+		if s.options.TemporalDatabase == Postgres {
+			if err := s.startPostgres(ctx); err != nil {
+				return err
+			}
+		}
+		return s.startTemporal(ctx)
+	})
 	return group.Wait()
 }
 
@@ -232,7 +249,7 @@ func (s *Servers) again(old *Process, child Command, ready probe) error {
 func (s *Servers) replace(old, by *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	places := []**Process{&s.etcd, &s.api, &s.temporal}
+	places := []**Process{&s.etcd, &s.api, &s.database, &s.temporal}
 	for _, each := range s.others {
 		places = append(places, &each.process)
 	}
@@ -266,7 +283,7 @@ func (s *Servers) Processes() []*Process {
 	return append(all, s.children...)
 }
 
-// core returns etcd, the API server and Temporal: what every lab has.
+// core returns etcd, the API server, Temporal and its database: what every lab has.
 func (s *Servers) core() []*Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,10 +291,10 @@ func (s *Servers) core() []*Process {
 	for _, each := range s.others {
 		all = append(all, each.process)
 	}
-	return slices.DeleteFunc(append(all, s.api, s.temporal), func(p *Process) bool { return p == nil })
+	return slices.DeleteFunc(append(all, s.api, s.database, s.temporal), func(p *Process) bool { return p == nil })
 }
 
-// Stop stops Temporal and the API server, then the etcd below it. It returns
+// Stop stops Temporal and the API server, then the database and the etcd below them. It returns
 // when all are gone; one that does not end in time is killed.
 func (s *Servers) Stop() error {
 	s.mu.Lock()
@@ -289,7 +306,7 @@ func (s *Servers) Stop() error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	group.Go(func() error { return stopIfStarted(s.temporal) })
+	group.Go(func() error { return errors.Join(stopIfStarted(s.temporal), stopIfStarted(s.database)) })
 	group.Go(func() error {
 		errs := []error{stopIfStarted(s.api), stopIfStarted(s.etcd)}
 		for _, each := range s.others {

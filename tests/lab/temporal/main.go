@@ -19,6 +19,7 @@ type options struct {
 	ports            ports
 	uiPort           int
 	dbFile           string
+	postgres         string
 	logLevel         string
 	searchAttributes map[string]enumspb.IndexedValueType
 }
@@ -75,6 +76,7 @@ func parseFlags(args []string) (options, error) {
 	flags.StringVar(&opts.namespace, "namespace", "lifeboat", "namespace to create")
 	flags.IntVar(&opts.uiPort, "ui-port", 0, "port of the web UI; 0 = no UI")
 	flags.StringVar(&opts.dbFile, "db-file", "", "SQLite file to keep state in; empty = memory")
+	flags.StringVar(&opts.postgres, "postgres", "", "postgres://USER@HOST:PORT/DATABASE?passfile=FILE to keep state in")
 	flags.StringVar(&opts.logLevel, "log-level", "warn", "debug, info, warn or error")
 	flags.Func("search-attribute", "Name=Type to register, e.g. LifeboatCluster=Keyword (repeatable)", func(value string) error {
 		return addSearchAttribute(opts.searchAttributes, value)

@@ -24,15 +24,15 @@ import (
 
 const clusterName = "active"
 
-// newServer prepares the database (schema, namespace, search attributes) and
-// returns a server that is ready to be started on it.
+// newServer prepares its databases (schema, namespace, search attributes) and
+// returns a server that is ready to be started on them.
 func newServer(opts options) (temporal.Server, error) {
-	database, err := prepareDatabase(opts)
+	stores, err := prepareStores(opts)
 	if err != nil {
 		return nil, err
 	}
 	logger := log.NewZapLogger(log.BuildZapLogger(log.Config{Stdout: true, Level: opts.logLevel}))
-	conf := serverConfig(opts.ports, database)
+	conf := serverConfig(opts.ports, stores)
 	authorizer, err := authorization.GetAuthorizerFromConfig(&conf.Global.Authorization)
 	if err != nil {
 		return nil, fmt.Errorf("create authorizer: %w", err)
@@ -74,16 +74,11 @@ func dynamicConfig() dynamicconfig.StaticClient {
 	}
 }
 
-func serverConfig(p ports, database *config.SQL) *config.Config {
+func serverConfig(p ports, stores config.Persistence) *config.Config {
 	var conf config.Config
 	conf.Global.Membership.MaxJoinDuration = 30 * time.Second
 	conf.Global.Membership.BroadcastAddress = "127.0.0.1"
-	conf.Persistence = config.Persistence{
-		DefaultStore:     sqliteplugin.PluginName,
-		VisibilityStore:  sqliteplugin.PluginName,
-		NumHistoryShards: 1,
-		DataStores:       map[string]config.DataStore{sqliteplugin.PluginName: {SQL: database}},
-	}
+	conf.Persistence = stores
 	conf.ClusterMetadata = &cluster.Config{
 		FailoverVersionIncrement: 10,
 		MasterClusterName:        clusterName,
@@ -110,9 +105,29 @@ func serverConfig(p ports, database *config.SQL) *config.Config {
 	return &conf
 }
 
-// prepareDatabase creates schema, namespace and search attributes where they
-// are missing. A file that exists is taken as it is.
-func prepareDatabase(opts options) (*config.SQL, error) {
+// prepareStores creates schema, namespace and search attributes where they are missing.
+// A SQLite file that exists is taken as it is; PostgreSQL gets this server's schema.
+func prepareStores(opts options) (config.Persistence, error) {
+	stores, err := connectStores(opts)
+	if err != nil {
+		return config.Persistence{}, err
+	}
+	// Nothing in it is SQLite's own: the columns of search attributes have the same names everywhere.
+	namespace, err := sqlite.NewNamespaceConfig(clusterName, opts.namespace, false, opts.searchAttributes)
+	if err != nil {
+		return config.Persistence{}, fmt.Errorf("describe namespace %q: %w", opts.namespace, err)
+	}
+	if err := sqlite.CreateNamespaces(stores.DataStores[stores.DefaultStore].SQL, namespace); err != nil {
+		return config.Persistence{}, fmt.Errorf("create namespace %q: %w", opts.namespace, err)
+	}
+	return stores, nil
+}
+
+// connectStores returns the databases that opts ask for, with their schema.
+func connectStores(opts options) (config.Persistence, error) {
+	if opts.postgres != "" {
+		return postgresStores(opts.postgres)
+	}
 	database := &config.SQL{
 		PluginName: sqliteplugin.PluginName,
 		// The name only tells in-memory databases of one process apart.
@@ -123,17 +138,15 @@ func prepareDatabase(opts options) (*config.SQL, error) {
 		database.DatabaseName = opts.dbFile
 		database.ConnectAttributes = map[string]string{"mode": "rwc", "journal_mode": "wal", "synchronous": "normal"}
 		if err := createSchema(opts.dbFile, database); err != nil {
-			return nil, err
+			return config.Persistence{}, err
 		}
 	}
-	namespace, err := sqlite.NewNamespaceConfig(clusterName, opts.namespace, false, opts.searchAttributes)
-	if err != nil {
-		return nil, fmt.Errorf("describe namespace %q: %w", opts.namespace, err)
-	}
-	if err := sqlite.CreateNamespaces(database, namespace); err != nil {
-		return nil, fmt.Errorf("create namespace %q: %w", opts.namespace, err)
-	}
-	return database, nil
+	return config.Persistence{
+		DefaultStore:     sqliteplugin.PluginName,
+		VisibilityStore:  sqliteplugin.PluginName,
+		NumHistoryShards: 1,
+		DataStores:       map[string]config.DataStore{sqliteplugin.PluginName: {SQL: database}},
+	}, nil
 }
 
 func createSchema(file string, database *config.SQL) error {

@@ -169,6 +169,8 @@ type state struct {
 	Etcd              string            `json:"etcd"`
 	TemporalAddress   string            `json:"temporalAddress"`
 	TemporalNamespace string            `json:"temporalNamespace"`
+	// TemporalDatabase is a PostgreSQL URL, as psql takes it; empty for SQLite.
+	TemporalDatabase string `json:"temporalDatabase,omitempty"`
 	// UIURL is Temporal's web UI; empty with --no-ui.
 	UIURL      string        `json:"uiURL,omitempty"`
 	AuditLog   string        `json:"auditLog"`

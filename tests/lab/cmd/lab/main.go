@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 	"github.com/spf13/cobra"
 )
 
@@ -17,6 +19,9 @@ func main() {
 	defer cancel()
 	if err := newRootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)
+		if errors.Is(err, server.ErrNoPostgres) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 )
@@ -33,6 +34,7 @@ type upOptions struct {
 	grants      []string
 	namespace   string
 	output      string
+	database    string
 	noUI        bool
 	durable     bool
 	etcdMembers int
@@ -57,6 +59,9 @@ everything is as soon as all of it is ready; progress goes to stderr.`,
 			if o.output != "" && o.output != "json" {
 				return fmt.Errorf("unknown output %q: want json", o.output)
 			}
+			if o.database != "sqlite" && o.database != server.Postgres {
+				return fmt.Errorf("unknown --temporal-database %q: want sqlite or %s", o.database, server.Postgres)
+			}
 			if o.detach {
 				return detach(cmd.Context(), o, cmd.OutOrStdout())
 			}
@@ -71,9 +76,10 @@ everything is as soon as all of it is ready; progress goes to stderr.`,
 	flags.StringArrayVar(&o.knobs, "knob", nil, "name=value, e.g. statusPeriod=1s (repeatable; `lab knob` lists them)")
 	flags.StringArrayVar(&o.grants, "grant", nil, "YAML file or folder of manifests to apply before anything else, e.g. RBAC (repeatable)")
 	flags.StringVar(&o.namespace, "temporal-namespace", "lifeboat", "Temporal namespace to create")
+	flags.StringVar(&o.database, "temporal-database", "sqlite", "where Temporal keeps its state: sqlite, or postgres, a PostgreSQL server of the lab's own")
 	flags.StringVarP(&o.output, "output", "o", "", "json: one line that says where everything is")
 	flags.BoolVar(&o.noUI, "no-ui", false, "leave Temporal's web UI out")
-	flags.BoolVar(&o.durable, "durable", false, "wait for the disk: etcd with fsync, Temporal on a file")
+	flags.BoolVar(&o.durable, "durable", false, "wait for the disk: etcd and PostgreSQL with fsync, SQLite on a file")
 	flags.IntVar(&o.etcdMembers, "etcd-members", 1, "how many members etcd has, e.g. 3")
 	flags.BoolVar(&o.auditReads, "audit-reads", false, "also record get, list and watch of who is not an administrator in the audit log")
 	flags.BoolVar(&o.ledger, "ledger", false, "keep an account of what happens, for `lab ledger`")
