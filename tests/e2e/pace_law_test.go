@@ -86,7 +86,7 @@ func (s *scene) holdsLaw(row lawRow, name string) {
 	raw := s.patchesPerSecond(s.namespace() + "/" + failing[0] + "-0")
 	s.order("rate", fmt.Sprint(row.rate))
 	s.pause = time.Second // a look reads all bindings
-	already := 0.0 // refused in earlier rows; a new worker counts from 0
+	already := 0.0        // refused in earlier rows; a new worker counts from 0
 	if !row.dies {
 		already = s.metric(s.worker, `lifeboat_evict_processed_total\{.*result="refused"`)
 	}
