@@ -139,6 +139,12 @@ load-servers: toolchain lab-bin build
 	@go test -count=1 -timeout 30m -v ./tests/e2e -run 'TestLoadOnTheAPIServer|TestSignalsBeyondTheCap' -load >.test/load.log 2>&1; status=$$?; \
 	grep '^stories: ' .test/load.log || tail -40 .test/load.log; exit $$status
 
+.PHONY: pace
+pace: toolchain lab-bin build ## Hold 200 evictions to the pace on real servers, half an hour for all rates, failovers and disturbances (ROW=rate=5)
+	@mkdir -p .test
+	@go test -count=1 -timeout 90m -v ./tests/e2e -run 'TestPaceLaw/$(ROW)' -load >.test/pace.log 2>&1; status=$$?; \
+	grep -a -e '^stories: pace: ' -e '^ *--- FAIL' .test/pace.log || tail -40 .test/pace.log; exit $$status
+
 .PHONY: bench
 bench: $(if $(filter postgres,$(TEMPORAL)),postgres) toolchain lab-bin build ## Measure a failover of N="300 3000" bindings on real servers, at unlimited pace, RUNS=6 times, SCHEDULER="instant slow"; writes .test/bench.json, .table, .svg and .txt, BASELINE=<copy of an earlier bench.txt> compares (TEMPORAL=postgres, PROFILE=mutex or block)
 	@case "$(BASELINE)" in "") ;; .test/bench.txt | *.json) echo "BASELINE=$(BASELINE): give a copy of the bench.txt of an earlier make bench" >&2; exit 2;; *) [ -f "$(BASELINE)" ] || { echo "BASELINE: there is no file $(BASELINE)" >&2; exit 2; };; esac

@@ -126,7 +126,7 @@ func allMembers() []member {
 		return []member{{Name: "bystander"}} // what is played brings its own
 	}
 	if *loaded {
-		return loadStory.members()
+		return append(loadStory.members(), lawStory.members()...)
 	}
 	if *benched > 0 {
 		return benchStory.members()

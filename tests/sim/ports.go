@@ -209,8 +209,12 @@ func (p ports) Used(ctx context.Context, permit int64, binding string) error {
 	return nil
 }
 
-// MigratedTooOften implements activities.Pacer: it queries the pacer of this environment.
-func (p ports) MigratedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
+// MigratedTooOften implements activities.Pacer: it queries the pacer of this environment. A server has a query wait for a
+// run that is being started.
+func (p ports) MigratedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error) {
+	for p.s.state[workflows.FleetPacerID("")] == starting {
+		attemptOf(ctx).sleep(startTick)
+	}
 	if p.s.state[workflows.FleetPacerID("")] != running {
 		return nil, errNotRunning
 	}
