@@ -81,7 +81,7 @@ func (s *scene) holdsLaw(row lawRow, name string) {
 	s.rule(time.Second, time.Second)
 	failing, to := s.all()[:row.failovers], s.c(s.story.size)
 	for _, from := range failing {
-		s.deployAtOnce(from, to, lawBindings/row.failovers)
+		s.deployMany(from, from, to, lawBindings/row.failovers)
 	}
 	raw := s.patchesPerSecond(s.namespace() + "/" + failing[0] + "-0")
 	s.order("rate", fmt.Sprint(row.rate))
