@@ -20,11 +20,11 @@ const (
 	PermitsEnd = PermitsAhead + PermitWindow
 	// maxPermits bounds one grant.
 	maxPermits = 1000
-	// An unlimited pace begins with outAtFirst permits that are out. Every outGrows that are used
-	// within usedSoon let one more out, up to the configured number, and half as many that are used
-	// later one fewer. Permits that pass unused are a machine that cannot keep up, and halve it. It
-	// is never below outAtLeast.
-	outAtFirst, outGrows, outAtLeast = 10, 4, 5
+	// An unlimited pace begins with outAtLeast permits that are out: more would delay the first evictions. Up to
+	// outQuick each that is used within usedSoon lets one more out, then every outGrows, up to the configured number;
+	// half as many that are used later let one fewer out. Permits that pass unused are a machine that cannot keep up,
+	// and halve it. It is never below outAtLeast.
+	outAtLeast, outQuick, outGrows = 4, 20, 4
 
 	usedSoon = PermitsEnd / 2
 	// maxTold bounds the memory of what was reported: the second report of a permit comes within
@@ -150,7 +150,8 @@ func (s *Schedule) Room(p Pace, c Config, now time.Time) int {
 	case !p.Flows(), s.GrantAt(p, now).After(now):
 		return 0
 	case p.Unlimited:
-		return max(0, min(s.most(), max(1, c.UnlimitedChunk))-s.out())
+		s.Most = min(s.most(), max(1, c.UnlimitedChunk))
+		return max(0, s.Most-s.out())
 	case !(p.Rate > 0):
 		return 0
 	default:
@@ -160,7 +161,7 @@ func (s *Schedule) Room(p Pace, c Config, now time.Time) int {
 }
 
 // most is how many permits may be out at an unlimited pace.
-func (s *Schedule) most() int { return cmp.Or(s.Most, outAtFirst) }
+func (s *Schedule) most() int { return cmp.Or(s.Most, outAtLeast) }
 
 // out counts the permits that may be in use.
 func (s *Schedule) out() (n int) {
@@ -212,7 +213,7 @@ func (s *Schedule) adapt(late bool) {
 		s.Used -= 3
 	}
 	switch {
-	case s.Used >= outGrows:
+	case s.Used >= outGrows, s.Used > 0 && s.most() < outQuick:
 		s.Used, s.Most = 0, min(s.most()+1, maxPermits)
 	case s.Used <= -outGrows:
 		s.Used, s.Most = 0, max(s.most()-1, outAtLeast)

@@ -30,7 +30,7 @@ func TestSchedule_Room(t *testing.T) {
 		"nothing while halted":                   {pace: pace.Pace{Tier: pace.TierHalted}, last: time.Time{}, room: 0},
 		"nothing before the first judgement":     {pace: pace.Pace{}, last: time.Time{}, room: 0},
 		"nothing at a rate of nothing":           {pace: normal(0), last: time.Time{}, room: 0},
-		"unlimited, what may be out at first":    {pace: endless, last: time.Time{}, room: 10},
+		"unlimited, what may be out at first":    {pace: endless, last: time.Time{}, room: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := pace.Schedule{Last: tc.last}
@@ -50,12 +50,12 @@ func TestApart(t *testing.T) {
 func TestSchedule_Unlimited_CountsWhatIsOut(t *testing.T) {
 	endless := pace.Pace{Tier: pace.TierNormal, Unlimited: true}
 	var s pace.Schedule
-	g := s.Grant(endless, fixtures.T0, "m1", 8)
+	g := s.Grant(endless, fixtures.T0, "m1", 3)
 	require.Equal(t, fixtures.T0.Add(pace.PermitsEnd), g.Ends())
-	require.Equal(t, 2, s.Room(endless, limits, fixtures.T0))
-	for n := range int64(3) {
-		require.True(t, s.Use(8-n, fixtures.T0))
-		require.False(t, s.Use(8-n, fixtures.T0), "it was counted")
+	require.Equal(t, 1, s.Room(endless, limits, fixtures.T0))
+	for n := range int64(2) {
+		require.True(t, s.Use(3-n, fixtures.T0))
+		require.False(t, s.Use(3-n, fixtures.T0), "it was counted")
 	}
 	s.Use(0, fixtures.T0)
 	s.Use(31, fixtures.T0)
@@ -63,7 +63,7 @@ func TestSchedule_Unlimited_CountsWhatIsOut(t *testing.T) {
 	for n := range int64(99) {
 		s.Use(n, fixtures.T0)
 	}
-	require.Equal(t, 12, s.Room(endless, limits, fixtures.T0), "whatever is reported, a grant ends no more often than it has permits; four that ended let one more out")
+	require.Equal(t, 7, s.Room(endless, limits, fixtures.T0), "whatever is reported, a grant ends no more often than it has permits; each that ended lets one more out")
 	require.Zero(t, s.Expire(fixtures.At(3)))
 	require.Zero(t, s.Expire(fixtures.At(4)), "all are said to have been used")
 	require.Empty(t, s.Out)
@@ -84,12 +84,13 @@ func TestSchedule_Unlimited_FollowsWhatIsUsed(t *testing.T) {
 		s.Expire(now)
 		return s.Room(endless, limits, now)
 	}
-	require.Equal(t, 5, attempt(3))
-	require.Equal(t, 5, attempt(0), "never none")
+	require.Equal(t, 4, attempt(0), "never none")
 	for range 50 {
 		attempt(s.Room(endless, limits, now))
 	}
 	require.Equal(t, 50, s.Room(endless, limits, now), "no more than is configured")
+	require.Equal(t, 25, attempt(0))
+	require.Equal(t, 12, attempt(3))
 }
 
 // Permits that are used late are about to pass unused: fewer are out before one does.
@@ -107,16 +108,16 @@ func TestSchedule_Unlimited_UsedLate_FewerAreOut(t *testing.T) {
 		require.Zero(t, s.Expire(now))
 		return s.Room(endless, limits, now)
 	}
-	require.Equal(t, 12, attempt(2*time.Second), "soon enough: one more for each four")
-	require.Equal(t, 7, attempt(2*time.Second+time.Millisecond), "late: one fewer for each two")
+	require.Equal(t, 8, attempt(2*time.Second), "soon enough: one more for each")
+	require.Equal(t, 16, attempt(2*time.Second))
+	require.Equal(t, 23, attempt(2*time.Second), "from twenty on for each four")
+	require.Equal(t, 12, attempt(2*time.Second+time.Millisecond), "late: one fewer for each two")
 	for range 5 {
 		attempt(4 * time.Second)
 	}
-	require.Equal(t, 5, attempt(4*time.Second), "never none")
-	for range 5 {
-		attempt(time.Second)
-	}
-	require.Greater(t, attempt(time.Second), 5, "and more again")
+	require.Equal(t, 4, attempt(4*time.Second), "never none")
+	attempt(time.Second)
+	require.Greater(t, attempt(time.Second), 4, "and more again")
 }
 
 // Whoever evicts as late as its permit lets it, while the rate changes, the fleet is halted,

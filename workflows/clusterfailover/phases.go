@@ -88,6 +88,9 @@ func (f *failover) actConfirmed() {
 		return
 	}
 	f.on(phase.EventTainted, f.st.Reason)
+	if f.evacuating() && f.orders.none() && !f.clusterDirty && len(f.st.Facts) == 0 {
+		f.actEvacuating() // at once: nothing was received that comes first
+	}
 }
 
 // prepareFor bounds how long the taint waits for the first pre-check.
