@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/tests/pacelaw"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -83,7 +84,7 @@ func (s *scene) holdsLaw(row lawRow, name string) {
 	for _, from := range failing {
 		s.deployMany(from, from, to, lawBindings/row.failovers)
 	}
-	raw := s.patchesPerSecond(s.namespace() + "/" + failing[0] + "-0")
+	raw := min(s.patchesPerSecond(s.namespace()+"/"+failing[0]+"-0"), s.startsPerSecond())
 	s.order("rate", fmt.Sprint(row.rate))
 	s.pause = time.Second // a look reads all bindings
 	already := 0.0        // refused in earlier rows; a new worker counts from 0
@@ -91,6 +92,7 @@ func (s *scene) holdsLaw(row lawRow, name string) {
 		already = s.metric(s.worker, `lifeboat_evict_processed_total\{.*result="refused"`)
 	}
 	ordered, disturbed := pacelaw.Rate{First: row.rate}, time.Time{}
+	defer func() { assert.Empty(s, ordered.Broken(s.firstWrites())) }() // also of a row that does not end
 	for _, from := range failing {
 		require.NoError(s, s.lab.control(s.ctx, "kill", from, nil))
 	}
@@ -109,15 +111,13 @@ func (s *scene) holdsLaw(row lawRow, name string) {
 	s.catchUp()
 	times := s.firstWrites()[:lawEvictions]
 	refused := s.metric(s.worker, `lifeboat_evict_processed_total\{.*result="refused"`) - already
-	require.Empty(s, ordered.Broken(times))
-
 	parts := [][]time.Time{times}
 	if row.dies {
 		parts = [][]time.Time{before(times, disturbed), after(times, disturbed.Add(afterDeath))}
 	}
 	asserted := "asserted"
-	if raw/requestsPerMigration < row.rate {
-		asserted = fmt.Sprintf("not asserted: %.0f patches/s of one client are not enough", raw)
+	if raw/requestsPerMigration < row.rate || refused > lawEvictions/20 {
+		asserted = fmt.Sprintf("not asserted: the machine does not keep up, with %.0f patches or workflow starts/s of one client", raw)
 	}
 	for _, part := range parts {
 		share := ordered.Share(part)
