@@ -86,8 +86,11 @@ func componentsMove(s *scene) {
 
 	s.kill(from)
 	s.blocked(from, stays, "NoCapacity")
+	s.await("the other has moved", func() (bool, string) {
+		targets := s.find(moves).targets()
+		return slices.Equal(targets, []string{large}), fmt.Sprint(targets)
+	})
 	s.phase(from, "Evacuated")
-	require.Equal(s, []string{large}, s.find(moves).targets())
 	s.evicted(moves, from)
 	released := s.binding(s.releasedWhenItRan(moves, from))
 	require.Equal(s, "Healthy", released.item(large).Health)
