@@ -206,14 +206,14 @@ func (a affectedLister) AssessPolicies(ctx context.Context, r PoliciesRequest) (
 	if err != nil {
 		return PoliciesResult{}, classify("assess policies under cluster", r.Cluster, err)
 	}
-	out := PoliciesResult{Dues: duesUnder(c, r.Virtual, r.Policies, a.clock.Now())}
-	out.Hard, out.Soft = karmada.Triggering(moving(c, r.Virtual))
+	taints := withVirtual(moving(c), r.Virtual)
+	out := PoliciesResult{Dues: duesUnder(taints, r.Policies, a.clock.Now())}
+	out.Hard, out.Soft = karmada.Triggering(taints)
 	return out, nil
 }
 
-// duesUnder judges policies under the taints of a cluster, and virtual ones.
-func duesUnder(c karmada.Cluster, virtual []corev1.Taint, policies []rules.Policy, now time.Time) (dues []rules.Due) {
-	taints := moving(c, virtual)
+// duesUnder judges policies under taints.
+func duesUnder(taints []corev1.Taint, policies []rules.Policy, now time.Time) (dues []rules.Due) {
 	for _, p := range policies {
 		dues = append(dues, rules.DueUnder(p, taints, now))
 	}
@@ -221,11 +221,11 @@ func duesUnder(c karmada.Cluster, virtual []corev1.Taint, policies []rules.Polic
 }
 
 // moving are the taints by which a cluster's bindings are judged: from one that opted out, none moves any.
-func moving(c karmada.Cluster, virtual []corev1.Taint) []corev1.Taint {
+func moving(c karmada.Cluster) []corev1.Taint {
 	if rules.OptedOut(c.Annotations) {
-		return withVirtual(nil, virtual)
+		return nil
 	}
-	return withVirtual(c.Taints, virtual)
+	return c.Taints
 }
 
 func withVirtual(taints, virtual []corev1.Taint) []corev1.Taint {

@@ -124,7 +124,7 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 	a.recordTaint(ctx, after, w, nil)
 	a.recordPutBack(ctx, after, back)
 	a.recordOrders(ctx, after, w, r)
-	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back, Dues: duesUnder(after, nil, r.Policies, a.clock.Now())}, nil
+	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back, Dues: duesUnder(moving(after), r.Policies, a.clock.Now())}, nil
 }
 
 func (r TaintRequest) assess() AssessRequest {

@@ -57,8 +57,8 @@ func findPostgres() (string, error) {
 	return filepath.Dir(initdb), err
 }
 
-// unprivileged returns what starts a child as nobody when this process is root. The child may
-// still enter folders of root: the lab's folder is one. It is nil for any other user.
+// unprivileged returns the attributes that start a child under the account "nobody" when this process is root. The
+// child may still enter folders of root: the lab's folder is one. For any other user it returns nil.
 func unprivileged() (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
