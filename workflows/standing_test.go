@@ -340,6 +340,26 @@ func TestStandingOrders_OfOneScope_HaveOneEntry(t *testing.T) {
 	require.Equal(t, []workflows.Snooze{{ScopedOrder: of(shop, "jane"), Until: now.Add(2 * time.Hour)}}, s.Snoozes)
 }
 
+// A binding whose attempt failed has yet to move, so the cluster is not evacuated; one that is blocked by more waits.
+func TestAFailedAttemptLeavesTheClusterToBeEvacuated(t *testing.T) {
+	for err, during := range map[error]phase.Failover{
+		karmada.ErrConflict:  phase.FailoverEvacuating,
+		karmada.ErrForbidden: phase.FailoverEvacuated,
+	} {
+		t.Run(string(during), func(t *testing.T) {
+			s, key := outage(t, 30*time.Minute)
+			s.fails("evict", err)
+			s.at(4*time.Minute, func() {
+				require.Equal(t, queue.Blocked, queued(s.status(), key).State)
+				require.Equal(t, during, s.status().Phase)
+				s.world.Fail = nil
+			})
+			s.at(20*time.Minute, func() { require.Equal(t, phase.FailoverEvacuated, s.status().Phase) })
+			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
+		})
+	}
+}
+
 // asked is a story in which an operator is asked about everything in namespace shop.
 func asked(t *testing.T) *story {
 	t.Helper()

@@ -90,6 +90,17 @@ func (i *Item) Block(now time.Time, why reason.Reason, message string, wait time
 	i.State, i.Reason, i.Message = Blocked, why, reason.Summary(message)
 }
 
+// AttemptFailed reports that an item is blocked by how its last check or write went, and by nothing of its own: it has
+// yet to move.
+func (i *Item) AttemptFailed() bool {
+	switch i.Reason {
+	case reason.PermitPassed, reason.Halted, reason.Unreachable, reason.Conflict:
+		return i.State == Blocked
+	default:
+		return false
+	}
+}
+
 // Retry has an item looked at at once.
 func (i *Item) Retry() { i.RetryAt, i.Tries = time.Time{}, 0 }
 

@@ -135,8 +135,8 @@ func (f *failover) actEvacuating() {
 	}
 }
 
-// queueDone: nothing is queued but what is blocked, and nothing moves but what waits
-// for a fence.
+// queueDone: nothing is queued but what is blocked by more than a failed attempt, and nothing moves but what waits for a
+// fence.
 func (f *failover) queueDone() bool {
 	if f.st.Listed.IsZero() {
 		return false
@@ -146,8 +146,9 @@ func (f *failover) queueDone() bool {
 			return false
 		}
 	}
-	for _, i := range f.st.Items {
-		if i.State != queue.Idle && i.State != queue.Blocked {
+	for at := range f.st.Items {
+		i := &f.st.Items[at]
+		if i.State != queue.Idle && i.State != queue.Blocked || i.AttemptFailed() {
 			return false
 		}
 	}
