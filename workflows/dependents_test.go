@@ -261,6 +261,22 @@ func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
 	require.Equal(t, 1, s.pacer.used)
 }
 
+// A migration whose permit passes waits for another one, and what it holds stays held.
+//
+// Rules: R4.5-11, R4.5-15.
+func TestAMigrationWhosePermitPassesGetsAnother(t *testing.T) {
+	s := newStory(t)
+	s.parents("app")
+	s.passes = true
+	s.outage(4 * time.Minute)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
+	require.Contains(t, s.published, string(phase.MigrationQueued))
+	require.Len(t, s.world.Log("evict"), 1)
+	require.Len(t, s.world.Log("holders"), 2, "entered once, taken out once")
+	require.EqualValues(t, 2, s.pacerStatus().Granted)
+	require.Equal(t, 1, s.pacer.used)
+}
+
 // heldAhead is a story of two parents of which one waits for its permit, its dependents
 // held, until after the story's end. Which of them does is known from minute three on.
 func heldAhead(t *testing.T) (s *story, waits *karmada.BindingKey) {

@@ -15,6 +15,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -55,6 +56,8 @@ type story struct {
 	holds, checks time.Duration
 	// tainted is what happens once taints are written, before the answer comes; no list ahead of them succeeds then.
 	tainted func()
+	// passes: the first permit passes before its write.
+	passes bool
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
@@ -353,6 +356,11 @@ func (s *story) slowActivities() {
 		if takes > 0 {
 			s.env.OnActivity(name, mock.Anything, mock.Anything).After(takes).Return(acts[name])
 		}
+	}
+	if s.passes {
+		refused := activities.EvictResult{End: activities.EvictRefused, Reason: reason.PermitPassed}
+		s.env.OnActivity(activities.NameEvict, mock.Anything, mock.Anything).Return(refused, nil).Once()
+		s.env.OnActivity(activities.NameEvict, mock.Anything, mock.Anything).Return(acts[activities.NameEvict])
 	}
 	if s.tainted != nil {
 		write, _ := acts[activities.NameWriteTaints].(func(context.Context, activities.TaintRequest) (activities.TaintResult, error))

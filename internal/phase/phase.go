@@ -56,7 +56,7 @@ type Migration string
 // The phases of a migration. The terminal ones are outcomes, see [Outcome].
 const (
 	MigrationChecking Migration = "Checking"
-	MigrationQueued   Migration = "Queued"   // its dependents are held, and it waits for its permit
+	MigrationQueued   Migration = "Queued"   // it waits for its permit: its dependents are held, or a permit has passed
 	MigrationEvicting Migration = "Evicting" // the write is under way, its end not known
 	// MigrationAwaitingFence: Directly, and the old copy is not proven dead; before the
 	// write, and after it for a source that died in between.
@@ -77,6 +77,7 @@ type MigrationEvent string
 const (
 	EventDependentsHeld  MigrationEvent = "DependentsHeld"  // what goes along is held, so that a permit may be requested
 	EventWriteSent       MigrationEvent = "WriteSent"       // the evict activity runs
+	EventPermitPassed    MigrationEvent = "PermitPassed"    // before the write was sent
 	EventWriteStands     MigrationEvent = "WriteStands"     // Lifeboat's task is there, the cluster is out
 	EventAdopted         MigrationEvent = "Adopted"         // the same, found standing: this migration sent no write
 	EventFenceAsked      MigrationEvent = "FenceAsked"      // Directly: what is next needs the old copy dead

@@ -125,6 +125,7 @@ var migrationSteps = []migrationStep{
 
 	// Recovery waits for the write's answer: there is no way out of here but by it.
 	{MigrationEvicting, EventWriteStands, MigrationPlacing},
+	{MigrationEvicting, EventPermitPassed, MigrationQueued},
 
 	{MigrationPlacing, EventPlaced, MigrationAwaitingHealth},
 	{MigrationPlacing, EventFenceAsked, MigrationAwaitingFence},

@@ -22,7 +22,7 @@ var (
 		phase.MigrationReleasing, phase.MigrationPurging, phase.MigrationRestoring, phase.MigrationDone,
 	}
 	migrationEvents = []phase.MigrationEvent{
-		phase.EventDependentsHeld, phase.EventWriteSent, phase.EventWriteStands, phase.EventAdopted, phase.EventFenceAsked, phase.EventFenced,
+		phase.EventDependentsHeld, phase.EventWriteSent, phase.EventPermitPassed, phase.EventWriteStands, phase.EventAdopted, phase.EventFenceAsked, phase.EventFenced,
 		phase.EventOldCopyGone, phase.EventPlaced, phase.EventUnplaced, phase.EventProvenHealthy, phase.EventGracefulTimeout, phase.EventReleaseOrdered,
 		phase.EventSourceGone, phase.EventReleaseRefused, phase.EventReleased, phase.EventCalledOff, phase.EventRecovered, phase.EventRestoreOrdered,
 		phase.EventReturned, phase.EventRestoreRefused, phase.EventTaskDropped,
@@ -95,6 +95,9 @@ func TestMigrationStories(t *testing.T) {
 		"nothing was sent":    {phase.MigrationChecking, []phase.MigrationEvent{blocked}, phase.MigrationDone},
 		"its dependents are held before it gets its permit": {phase.MigrationChecking, []phase.MigrationEvent{
 			phase.EventDependentsHeld, phase.EventWriteSent, phase.EventWriteStands,
+		}, phase.MigrationPlacing},
+		"its permit passes, and it gets another": {phase.MigrationChecking, []phase.MigrationEvent{
+			phase.EventWriteSent, phase.EventPermitPassed, phase.EventWriteSent, phase.EventWriteStands,
 		}, phase.MigrationPlacing},
 		"the cluster object is deleted":          {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventSourceGone, phase.EventReleased, migrated}, phase.MigrationDone},
 		"an operator releases it, placed or not": {phase.MigrationPlacing, []phase.MigrationEvent{phase.EventReleaseOrdered}, phase.MigrationReleasing},

@@ -93,12 +93,7 @@ func (i *Item) Block(now time.Time, why reason.Reason, message string, wait time
 // AttemptFailed reports that an item is blocked by how its last check or write went, and by nothing of its own: it has
 // yet to move.
 func (i *Item) AttemptFailed() bool {
-	switch i.Reason {
-	case reason.PermitPassed, reason.Halted, reason.Unreachable, reason.Conflict:
-		return i.State == Blocked
-	default:
-		return false
-	}
+	return i.State == Blocked && (i.Reason == reason.Unreachable || i.Reason == reason.Conflict)
 }
 
 // Retry has an item looked at at once.

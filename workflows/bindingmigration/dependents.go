@@ -47,11 +47,19 @@ func (de *dependents) holdDependents() {
 
 // queued reports to the failover that only a permit is missing.
 func (de *dependents) queued() {
-	de.st.Reason, de.st.Message = reason.AwaitingPermit, "its dependents are held"
+	de.st.Reason, de.st.Message = reason.AwaitingPermit, de.heldFirst()
 	de.on(phase.EventDependentsHeld)
 	if !de.st.Intent.Stops() { // then the next look obeys
 		de.report(nil)
 	}
+}
+
+// heldFirst says that a permit was not requested from the beginning, and why.
+func (de *dependents) heldFirst() string {
+	if !de.keys.Held {
+		return ""
+	}
+	return "its dependents are held"
 }
 
 // letGoOfDependents takes this migration out of every dependent that it holds, at

@@ -81,6 +81,10 @@ func (m *migration) evicted(out activities.EvictResult) {
 		m.st.Evicted, m.st.Said = workflows.WriteUnknown, saidOf(out.Message)
 		m.page()
 	case activities.EvictRefused, activities.EvictNotAffected, activities.EvictClusterGone:
+		if out.End == activities.EvictRefused && out.Reason == reason.PermitPassed {
+			m.awaitAnother()
+			return
+		}
 		m.refused(phase.OutcomeBlocked, out)
 	case activities.EvictElsewhere:
 		m.refused(phase.OutcomeMovedByOthers, out)
@@ -118,6 +122,15 @@ func (m *migration) stands() {
 func (m *migration) refused(outcome phase.Outcome, out activities.EvictResult) {
 	m.st.Evicted = workflows.WriteNotSent
 	m.end(record.Result{Outcome: outcome, Reason: out.Reason, Message: m.st.Message, To: out.To})
+}
+
+// awaitAnother requests another permit, for nothing was sent under this one: all that was held for it stays held.
+func (m *migration) awaitAnother() {
+	m.st.Evicted, m.st.Permit = workflows.WriteNotSent, pace.Permit{}
+	m.on(phase.EventPermitPassed)
+	if !m.st.Intent.Stops() { // then the next look obeys
+		m.report(nil)
+	}
 }
 
 // verify finds out what became of an attempt without an answer, and where an
@@ -197,8 +210,10 @@ func (m *migration) awaitPermit() {
 	case m.st.Permit.Number > 0:
 		m.evict()
 	default:
-		m.note(reason.AwaitingPermit, "its dependents are held")
-		m.wait(m.st.Terms.HealthPoll, "its dependents are held: wait for the permit to move "+m.st.Ref.Key.String())
+		if m.st.Reason != reason.PermitPassed {
+			m.note(reason.AwaitingPermit, m.dependents.heldFirst())
+		}
+		m.wait(m.st.Terms.HealthPoll, "wait for the permit to move "+m.st.Ref.Key.String())
 		if m.st.WantsPermit() && !m.st.Intent.Stops() {
 			m.stillToMove()
 		}

@@ -233,12 +233,15 @@ func (h *random) answerOf(name string) any {
 			activities.EvictRefused, activities.EvictNotAffected, activities.EvictElsewhere, activities.EvictOptedOut, activities.EvictGone,
 			activities.EvictClusterGone, activities.EvictUnknown, activities.EvictUnknown, activities.EvictUnknown,
 		}
-		end := activities.EvictWritten
+		end, why := activities.EvictWritten, reason.NoTarget
 		if h.in(40) {
 			end = one(h, ends...)
 		}
+		if end == activities.EvictRefused {
+			why = one(h, reason.NoTarget, reason.PermitPassed)
+		}
 		o := h.observation()
-		return activities.EvictResult{End: end, Reason: reason.NoTarget, Seen: o.Seen, OldWork: o.OldWork}
+		return activities.EvictResult{End: end, Reason: why, Seen: o.Seen, OldWork: o.OldWork}
 	case activities.NameHoldDependents:
 		return activities.DependentsResult{Reason: one(h, reason.None, reason.None, reason.None, reason.Conflict)}
 	case activities.NameDropDependents:
@@ -504,8 +507,9 @@ var facts = map[phase.MigrationEvent]func(past) bool{
 		next := slices.IndexFunc(p.next, func(e entry) bool { return e.sent != "" })
 		return next >= 0 && p.next[next].sent == activities.NameEvict
 	},
-	phase.EventWriteStands: func(p past) bool { return p.evicted(activities.EvictWritten) || p.look(held) },
-	phase.EventAdopted:     func(p past) bool { return !p.wasSent(activities.NameEvict) && p.look(held) },
+	phase.EventPermitPassed: func(p past) bool { return p.evicted(activities.EvictRefused) },
+	phase.EventWriteStands:  func(p past) bool { return p.evicted(activities.EvictWritten) || p.look(held) },
+	phase.EventAdopted:      func(p past) bool { return !p.wasSent(activities.NameEvict) && p.look(held) },
 	phase.EventFenceAsked: func(p past) bool {
 		return p.directly() && (p.start.Start == workflows.StartAwaitFence || p.look(placed) || p.ordered() || p.told(workflows.UpdatePutBack) || p.acted(activities.NameRelease, activities.ActRefused))
 	},

@@ -8,7 +8,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
 
 // reported takes a child's report: its end, how far it is, or, of one of an earlier failover, that it
@@ -101,10 +100,6 @@ func (c *children) requeue(r record.Result, m workflows.Migration) {
 	}
 	if r.Reason == reason.Fenced {
 		i.State, i.Reason, i.RetryAt, i.Tries = queue.Due, reason.Waiting, time.Time{}, m.Tries
-	}
-	if r.Reason == reason.PermitPassed || r.Reason == reason.Halted {
-		// It passed every check: ask again soon, though never hot.
-		i.RetryAt, i.Tries = c.now().Add(flow.MinTimer), m.Tries
 	}
 	c.approvals.asked(&i, nil)
 	if c.st.Queue.Find(i.Key) < 0 {
