@@ -149,7 +149,7 @@ const resyncEvery = time.Minute
 func (s *sim) resync(ctx workflow.Context) {
 	for {
 		if s.watching {
-			_ = s.router.Resync(context.Background(), ports{s.world, s}, "")
+			_ = s.router.Resync(context.Background(), ports{World: s.world, s: s}, "")
 		}
 		_ = workflow.Sleep(ctx, resyncEvery)
 	}

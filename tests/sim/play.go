@@ -185,9 +185,9 @@ func (s *sim) set() {
 	}
 	pace := world.Pace()
 	pace.EvictionRate = s.schedule.Rate
-	on := clock{world.Clock{W: s.world}, s}
+	on, through := clock{world.Clock{W: s.world}, s}, ports{World: s.world, s: s}
 	a := &activities.Activities{
-		Reader: ports{s.world, s}, Recent: activities.NewRecent(ports{s.world, s}, on), Writer: ports{s.world, s}, Events: s.world, Owners: ports{s.world, s}, Migrations: s.world, Pacer: ports{s.world, s},
+		Reader: through, Recent: activities.NewRecent(ports{World: s.world, s: s, atOnce: true}, on), Writer: through, Events: s.world, Owners: through, Migrations: s.world, Pacer: through,
 		Controller: world.Controller{W: s.world, Since: func() (time.Time, bool) { return s.leads, s.watching }}, Manager: s.world, Cached: s.cache,
 		Clock: on, Meter: meter{s: s}, Log: s.log,
 		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, RoomForStaticWeights: true, Approval: s.schedule.approvalRules()},

@@ -19,11 +19,14 @@ import (
 type ports struct {
 	*world.World
 	s *sim
+	// atOnce: its reads take no time. Those are the ones that callers share, for one that waits for another's read waits
+	// in the time of this machine, in which no workflow goes on.
+	atOnce bool
 }
 
 // read lets a read take its time, or fail.
 func (p ports) read(ctx context.Context, what string) error {
-	if p.s.dice.chance("slow-read", what) {
+	if !p.atOnce && p.s.dice.chance("slow-read", what) {
 		attemptOf(ctx).sleep(p.s.dice.span("slow-read-for", what, 2*time.Second))
 	}
 	if p.s.dice.chance("unreachable", what) {
