@@ -230,6 +230,7 @@ type ledger struct {
 }
 
 func (l *ledger) run(t *testing.T, s story, on *world) {
+	admit()
 	t.Run(s.name, func(t *testing.T) {
 		if *karmadaAt != "" && s.onlySimulated != "" {
 			t.Skip(s.onlySimulated)
@@ -328,6 +329,7 @@ func (l *ledger) lane(t *testing.T, queue <-chan story, number int) {
 		t.Error(err)
 		return
 	}
+	admit()
 	w, err := startWorld(context.WithoutCancel(t.Context()), folder, bystanders())
 	if err != nil {
 		t.Errorf("start lab %d, logs are in %s: %v", number, folder, err)
