@@ -14,13 +14,10 @@ import (
 // SeenByScheduler are the clusters that pass the scheduler's filters in a group
 // once the failing one is out, sorted by name. The scheduler does not look at Ready.
 func (in PreCheckInput) SeenByScheduler(g karmada.Group) []karmada.Cluster {
-	var out []karmada.Cluster
-	for _, c := range in.Fleet {
-		selected, err := g.Affinity.SelectsIn(in.Karmada, c)
-		if err == nil && selected && in.filtered(c) == "" {
-			out = append(out, c)
-		}
-	}
+	out := those(in.Fleet, func(c *karmada.Cluster) bool {
+		selected, err := g.Affinity.SelectsIn(in.Karmada, *c)
+		return err == nil && selected && in.filtered(*c) == ""
+	})
 	slices.SortFunc(out, func(a, b karmada.Cluster) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
@@ -53,7 +50,7 @@ func (in PreCheckInput) filtered(c karmada.Cluster) string {
 
 // trusted are those that Lifeboat would move to.
 func (in PreCheckInput) trusted(seen []karmada.Cluster) []karmada.Cluster {
-	return slices.DeleteFunc(slices.Clone(seen), func(c karmada.Cluster) bool { return in.Distrusted(c) != "" })
+	return those(seen, func(c *karmada.Cluster) bool { return in.Distrusted(*c) == "" })
 }
 
 // Distrusted says why Lifeboat would not move to a cluster that the scheduler would take,
@@ -119,7 +116,7 @@ type scheduler struct {
 
 // candidate is a cluster as the scheduler ranks it.
 type candidate struct {
-	karmada.Cluster
+	*karmada.Cluster
 	score  int64 // 100 where it serves the binding, else 0
 	free   int64 // replicas that it has room for
 	credit int64 // free, and the replicas that it has already
@@ -135,8 +132,9 @@ func byRank(a, b candidate) int {
 // by room, then by name.
 func (in scheduler) rank(seen []karmada.Cluster) []candidate {
 	out := make([]candidate, 0, len(seen))
-	for _, c := range seen {
-		r := candidate{Cluster: c, free: in.free(c)}
+	for n := range seen {
+		c := &seen[n]
+		r := candidate{Cluster: c, free: in.free(*c)}
 		r.credit = r.free + int64(in.had(c.Name))
 		if _, at := in.Binding.Target(c.Name); at >= 0 {
 			r.score = maxScore

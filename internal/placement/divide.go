@@ -50,7 +50,7 @@ func dropEmpty(targets []karmada.TargetCluster) []karmada.TargetCluster {
 func (in scheduler) weighted(selected []candidate) []share {
 	var some, equal []share
 	for _, c := range selected {
-		s := share{name: c.Name, weight: in.staticWeight(c.Cluster), had: in.had(c.Name)}
+		s := share{name: c.Name, weight: in.staticWeight(*c.Cluster), had: in.had(c.Name)}
 		if s.weight > 0 {
 			some = append(some, s)
 		}

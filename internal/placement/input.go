@@ -36,10 +36,25 @@ func (in PreCheckInput) survivors() []karmada.TargetCluster {
 
 // surviving are the clusters of the survivors, as far as the fleet has them.
 func (in PreCheckInput) surviving() []karmada.Cluster {
-	return slices.DeleteFunc(slices.Clone(in.Fleet), func(c karmada.Cluster) bool {
+	return those(in.Fleet, func(c *karmada.Cluster) bool {
 		_, at := in.Binding.Target(c.Name)
-		return at < 0 || c.Name == in.Failing
+		return at >= 0 && c.Name != in.Failing
 	})
+}
+
+// those are the clusters that fit. Copies are large, so there are as few as there must be.
+func those(fleet []karmada.Cluster, fit func(*karmada.Cluster) bool) []karmada.Cluster {
+	var at []int
+	for n := range fleet {
+		if fit(&fleet[n]) {
+			at = append(at, n)
+		}
+	}
+	out := make([]karmada.Cluster, len(at))
+	for n, from := range at {
+		out[n] = fleet[from]
+	}
+	return out
 }
 
 // emptied reports whether the eviction leaves spec.clusters empty.

@@ -89,8 +89,8 @@ func (in PreCheckInput) unsettled() reason.Verdict {
 // staying judges an eviction that the scheduler does not answer: the cluster held no
 // replicas, and what survives is all there will be. A survivor without replicas is none.
 func (in PreCheckInput) staying() reason.Verdict {
-	holding := slices.DeleteFunc(in.trusted(in.surviving()), func(c karmada.Cluster) bool {
-		return in.Binding.Divides() && in.had(c.Name) == 0
+	holding := those(in.trusted(in.surviving()), func(c *karmada.Cluster) bool {
+		return !in.Binding.Divides() || in.had(c.Name) != 0
 	})
 	names := karmada.ClusterNames(holding)
 	if len(names) == 0 {
@@ -136,10 +136,10 @@ func (in PreCheckInput) refused(a attempt) reason.Verdict {
 
 // judge looks at what the scheduler makes of it through Lifeboat's eyes.
 func (in PreCheckInput) judge(a attempt) reason.Verdict {
-	used := slices.DeleteFunc(in.trusted(a.seen), func(c karmada.Cluster) bool {
-		return !slices.ContainsFunc(a.targets, func(t karmada.TargetCluster) bool { return t.Name == c.Name })
-	})
 	candidates := in.trusted(a.seen)
+	used := those(candidates, func(c *karmada.Cluster) bool {
+		return slices.ContainsFunc(a.targets, func(t karmada.TargetCluster) bool { return t.Name == c.Name })
+	})
 	if len(used) == 0 {
 		return in.noTarget(a.group)
 	}
