@@ -23,12 +23,12 @@ func (pl *Planner) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Ter
 	if err := pl.worker.surveyor().survey(ctx, &on); err != nil {
 		return err
 	}
-	var items []queue.Turn
+	var items []queue.Rank
 	var of []int
 	turns := make([]bool, len(found))
 	for at, f := range found {
 		if turns[at] = f.Prospect == ProspectMoves; turns[at] {
-			items, of = append(items, queue.Turn{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
+			items, of = append(items, queue.Rank{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
 		}
 	}
 	line := queue.NewLineup(items, out.Pace, r.At)

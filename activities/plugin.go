@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
@@ -69,63 +65,8 @@ func (a PluginAnswer) Verdict(plugin string) reason.Verdict {
 	}
 }
 
-// judged is what the plug-ins say at the release: the built-in ones look again, of
-// the others the answers that the migration has just asked for count, for the
-// placement that they were asked about.
-func (r ReleaseRequest) judged(look Observation) reason.Verdict {
-	proofs := append([]proof.Proof{{Plugin: proof.PluginResourceHealth, Verdict: look.Health}}, r.Proofs...)
-	v := r.Plugins.Judge(proofs)
-	if v.OK && len(r.Proofs) > 0 && !samePlacement(r.ProvenOn, look.On) {
-		return reason.Verdict{Reason: reason.NotHealthy, Message: "its placement has changed since the plug-ins answered"}
-	}
-	return v
-}
-
-func samePlacement(x, y []karmada.TargetCluster) bool {
-	sorted := func(targets []karmada.TargetCluster) []karmada.TargetCluster {
-		return slices.SortedFunc(slices.Values(targets), func(a, b karmada.TargetCluster) int { return cmp.Compare(a.Name, b.Name) })
-	}
-	return slices.Equal(sorted(x), sorted(y))
-}
-
 // Prober probes a member cluster.
 type Prober interface {
 	// Probe returns nil only when the cluster has answered that it is well, just now.
 	Probe(ctx context.Context, cluster string) error
-}
-
-// heldLongEnough reports whether health has held for as long as it must. Ready lags
-// death: where the source answers and its copy is good, the new one is worth a fresh
-// probe of each target, or the wait until a death would have shown.
-func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) reason.Verdict {
-	if len(r.ProvenOn) > 0 && proof.Joined(r.ProvenOn, look.On) {
-		return reason.Verdict{Reason: reason.NotHealthy, Message: "it was placed elsewhere since it was found healthy"}
-	}
-	must := a.mustHold(r, Observation{})
-	if r.HealthyFor < must {
-		return notLongEnough(r.HealthyFor, must)
-	}
-	must = a.mustHold(r, look)
-	if r.HealthyFor >= must {
-		return reason.Verdict{OK: true}
-	}
-	switch {
-	case !r.Probe:
-		return notLongEnough(r.HealthyFor, must)
-	case a.prober == nil:
-		// The migration counts on a probe: refused for the time, it would begin again for ever.
-		return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
-			"this worker's own config has no probe: health must hold for %s", must)}
-	}
-	for _, target := range look.Targets {
-		if err := a.prober.Probe(ctx, target); err != nil {
-			return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
-				"%s did not answer a probe (%v): health must hold for %s", target, err, must)}
-		}
-	}
-	return reason.Verdict{OK: len(look.Targets) > 0, Reason: reason.NotPlaced}
-}
-
-func notLongEnough(held, must time.Duration) reason.Verdict {
-	return reason.Verdict{Reason: reason.NotHealthy, Message: fmt.Sprintf("healthy for %s of %s", held.Round(time.Second), must)}
 }

@@ -175,7 +175,7 @@ type Migration struct {
 	Fence *proof.Fence      `json:"fence,omitempty"`
 	// GoesOn: a recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
-	// Holds: it has no permit so far, for its dependents are held first; WantsPermit: they are.
+	// Holds: it has no permit so far, for its dependents are held first; WantsPermit: they are, or its permit has passed.
 	Holds       bool `json:"holds,omitempty"`
 	WantsPermit bool `json:"wantsPermit,omitempty"`
 	// Named: an operator named it; its task was kept, or left to an operator, before.

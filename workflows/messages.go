@@ -142,7 +142,7 @@ type MigrationReport struct {
 	Placed bool `json:"placed,omitempty"`
 	// GoesOn: recovery does not take it back, though it is not placed.
 	GoesOn bool `json:"goesOn,omitempty"`
-	// WantsPermit: its dependents are held, and that it waits for a permit.
+	// WantsPermit: that it is Queued.
 	WantsPermit bool `json:"wantsPermit,omitempty"`
 	// Attention is why it needs an operator's eyes; it changes no behaviour.
 	Attention reason.Reason `json:"attention,omitempty"`

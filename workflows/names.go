@@ -34,7 +34,7 @@ const (
 	SignalMigrationAdopted = "migration-adopted" // MigrationAdopted, from a new run of its ClusterFailover
 	SignalFenced           = "fenced"            // Fenced, from its ClusterFailover
 	SignalMigrationOrder   = "migration-order"   // MigrationOrder, from its ClusterFailover
-	SignalPermit           = "permit"            // pace.Permit, from its ClusterFailover, when its dependents are held
+	SignalPermit           = "permit"            // pace.Permit, from its ClusterFailover, when it is Queued
 
 	// Signals of a FleetPacer.
 	SignalFleetObserved = "fleet-observed" // FleetObserved, from the controller

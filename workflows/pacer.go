@@ -27,7 +27,7 @@ type PacerState struct {
 	Schedule pace.Schedule `json:"schedule"`
 	// Requests are the open ones by cluster.
 	Requests map[string]Request `json:"requests,omitempty"`
-	// Served is the cluster of the newest grant: ties go attempt from it.
+	// Served is the cluster of the newest grant: of equals the one after it is next.
 	Served string `json:"served,omitempty"`
 	Orders Orders `json:"orders"`
 	// HaltedAt is since when Orders halt, as far as this pacer has seen it.

@@ -471,12 +471,12 @@ func TestTwentyThousandBindingsKeepTheirOrderOverManyRuns(t *testing.T) {
 	s.followChildren()
 	s.settings.Pace.EvictionRate = 5
 	s.settings.Terms.Detection = 5 * time.Second
-	want := make([]queue.Turn, 0, n)
+	want := make([]queue.Rank, 0, n)
 	for i := range n {
 		key := s.bind(fmt.Sprintf("app-%05d", i*7919%n), []string{"m1"}, "m1", "m2", "m3")
 		priority := int32(i % 100) //nolint:gosec // below 100
 		s.world.Change(key, func(b *karmada.Binding) { b.Priority = priority })
-		want = append(want, queue.Turn{Key: key, Priority: priority})
+		want = append(want, queue.Rank{Key: key, Priority: priority})
 	}
 	slices.SortFunc(want, queue.Compare)
 	s.world.SetReady("m1", false)

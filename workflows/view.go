@@ -72,7 +72,7 @@ func (s *FailoverStatus) viewQueue(v *view.Failover) {
 	}
 	slices.SortStableFunc(items, func(a, b queue.Item) int {
 		return cmp.Or(slices.Index(PageStates, a.State)-slices.Index(PageStates, b.State),
-			queue.Compare(queue.Turn{Key: a.Key, Priority: waiting.Priority(&a), Due: due(a)}, queue.Turn{Key: b.Key, Priority: waiting.Priority(&b), Due: due(b)}))
+			queue.Compare(queue.Rank{Key: a.Key, Priority: waiting.Priority(&a), Due: due(a)}, queue.Rank{Key: b.Key, Priority: waiting.Priority(&b), Due: due(b)}))
 	})
 	for _, i := range items {
 		line := view.Line{Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, To: i.To, At: due(i), Priority: waiting.Priority(&i)}

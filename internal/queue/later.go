@@ -19,7 +19,7 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 	top := Top{Most: most}
 	for at := range q.Items {
 		if i := &q.Items[at]; !i.Permanent {
-			top.Offer(q.TurnOf(now, i), at)
+			top.Offer(q.RankOf(now, i), at)
 		}
 	}
 	keep := make([]bool, len(q.Items))

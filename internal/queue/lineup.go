@@ -19,7 +19,7 @@ type Lineup struct {
 }
 
 // NewLineup begins at a moment from which the pace would let the next one go.
-func NewLineup(items []Turn, pace pace.Pace, from time.Time) *Lineup {
+func NewLineup(items []Rank, pace pace.Pace, from time.Time) *Lineup {
 	l := &Lineup{pace: pace, from: from, due: ranks{urgentFirst: true}}
 	for at, i := range items {
 		l.later = append(l.later, rank{i, at})

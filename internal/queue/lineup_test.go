@@ -15,12 +15,12 @@ import (
 
 var lineupBegins = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 
-func lined(name string, priority int32, due time.Duration) Turn {
-	return Turn{Key: karmada.BindingKey{Namespace: "shop", Name: name}, Priority: priority, Due: lineupBegins.Add(due)}
+func lined(name string, priority int32, due time.Duration) Rank {
+	return Rank{Key: karmada.BindingKey{Namespace: "shop", Name: name}, Priority: priority, Due: lineupBegins.Add(due)}
 }
 
 // turnsOf are the turns of a line-up in which everything goes.
-func turnsOf(items []Turn, p pace.Pace, from time.Time) (order []int, when []time.Time) {
+func turnsOf(items []Rank, p pace.Pace, from time.Time) (order []int, when []time.Time) {
 	l := NewLineup(items, p, from)
 	for at, t, ok := l.Next(); ok; at, t, ok = l.Next() {
 		order, when = append(order, at), append(when, t)
@@ -31,7 +31,7 @@ func turnsOf(items []Turn, p pace.Pace, from time.Time) (order []int, when []tim
 
 // Rules: R4.4-1.
 func TestALineupTakesTheMostUrgentOfWhatIsDue(t *testing.T) {
-	items := []Turn{lined("late-high", 9, time.Minute), lined("b", 0, 0), lined("a", 0, 0), lined("high", 5, 0)}
+	items := []Rank{lined("late-high", 9, time.Minute), lined("b", 0, 0), lined("a", 0, 0), lined("high", 5, 0)}
 	order, when := turnsOf(items, pace.Pace{Tier: pace.TierNormal, Rate: 0.5}, lineupBegins)
 	require.Equal(t, []int{3, 2, 1, 0}, order)
 	require.Equal(t, []time.Time{
@@ -40,7 +40,7 @@ func TestALineupTakesTheMostUrgentOfWhatIsDue(t *testing.T) {
 }
 
 func TestWhatIsBlockedCostsNoTurn(t *testing.T) {
-	l := NewLineup([]Turn{lined("a", 0, 0), lined("b", 0, 0)}, pace.Pace{Tier: pace.TierNormal, Rate: 0.5}, lineupBegins)
+	l := NewLineup([]Rank{lined("a", 0, 0), lined("b", 0, 0)}, pace.Pace{Tier: pace.TierNormal, Rate: 0.5}, lineupBegins)
 	_, _, _ = l.Next()
 	at, when, ok := l.Next()
 	require.True(t, ok)
@@ -51,14 +51,14 @@ func TestWhatIsBlockedCostsNoTurn(t *testing.T) {
 }
 
 func TestAHaltedLineupKeepsTheOrderOfDueTimes(t *testing.T) {
-	_, when := turnsOf([]Turn{lined("a", 0, time.Minute), lined("b", 0, 0)}, pace.Pace{Tier: pace.TierHalted}, lineupBegins)
+	_, when := turnsOf([]Rank{lined("a", 0, time.Minute), lined("b", 0, 0)}, pace.Pace{Tier: pace.TierHalted}, lineupBegins)
 	require.Equal(t, []time.Time{lineupBegins, lineupBegins.Add(time.Minute)}, when)
 }
 
 // A line-up in which everything goes ends when ETA says that the last one would.
 func TestALineupAgreesWithTheEstimateOfTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Turn {
+		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Rank {
 			due := time.Duration(rapid.IntRange(0, 60).Draw(t, "due")) * time.Second
 			return lined(rapid.StringMatching("[a-z]{4}").Draw(t, "name"), int32(rapid.IntRange(0, 2).Draw(t, "priority")), due)
 		}), 1, 20).Draw(t, "items")

@@ -86,10 +86,10 @@ func (q *Queue) Priority(i *Item) int32 {
 	return 0
 }
 
-// TurnOf is an item's place among others.
-func (q *Queue) TurnOf(now time.Time, i *Item) Turn {
+// RankOf is an item's place among others.
+func (q *Queue) RankOf(now time.Time, i *Item) Rank {
 	due, _ := q.Due(now, i)
-	return Turn{Key: i.Key, Priority: q.Priority(i), Due: due}
+	return Rank{Key: i.Key, Priority: q.Priority(i), Due: due}
 }
 
 // First are the k most urgent items of a state, the most urgent first: a heap of k over one pass,
@@ -101,7 +101,7 @@ func (q *Queue) First(now time.Time, state State, k int) []int {
 	top := Top{Most: k}
 	for at := range q.Items {
 		if i := &q.Items[at]; i.State == state {
-			top.Offer(q.TurnOf(now, i), at)
+			top.Offer(q.RankOf(now, i), at)
 		}
 	}
 	return top.Sorted()
@@ -224,11 +224,11 @@ func (q *Queue) Tally(now time.Time, scope Scope, until time.Time) (sooner, late
 
 // Ahead counts the items that have their turn before the one at a place.
 func (q *Queue) Ahead(now time.Time, of int) int {
-	mine, before := q.TurnOf(now, &q.Items[of]), 0
+	mine, before := q.RankOf(now, &q.Items[of]), 0
 	for at := range q.Items {
 		switch i := &q.Items[at]; i.State {
 		case Tolerating, Due, Ready, Hold:
-			if at != of && Compare(q.TurnOf(now, i), mine) < 0 {
+			if at != of && Compare(q.RankOf(now, i), mine) < 0 {
 				before++
 			}
 		case Idle, Blocked, Behind, Fence, Paused, Ended:

@@ -5,8 +5,61 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
+
+// WindowKey names the window of one (rule, taint).
+type WindowKey string
+
+// Key is "<rule>/<key>:<effect>".
+func (o RuleObservation) Key() WindowKey {
+	return WindowKey(o.Rule + "/" + o.Taint.Key + ":" + string(o.Taint.Effect))
+}
+
+// Window is the durable state of one (rule, taint): what holds, and since when.
+type Window struct {
+	Rule  string            `json:"rule"`
+	Taint karmada.RuleTaint `json:"taint"`
+	// Last is the newest observation; Undecided leaves Since alone.
+	Last Match `json:"last"`
+	// Matching is the newest decided state; Since is when it began.
+	Matching bool      `json:"matching"`
+	Since    time.Time `json:"since"`
+	// Reason is that of the newest observation.
+	Reason reason.Reason `json:"reason,omitempty"`
+	// Idle reports that neither window runs: the conditions of a policy that add match no
+	// more, and those that remove do not match.
+	Idle bool `json:"idle,omitempty"`
+}
+
+// Deadline is when the window that runs now ends.
+func (w Window) Deadline() time.Time {
+	if w.Matching {
+		return w.Since.Add(w.Taint.AddOnMatch)
+	}
+	return w.Since.Add(w.Taint.RemoveOnMismatch)
+}
+
+// AddRipe reports whether the conditions have matched for addOnMatchSeconds and
+// still do: an Undecided last look never confirms.
+func (w Window) AddRipe(now time.Time) bool {
+	return w.Matching && w.Last == Matches && !now.Before(w.Deadline())
+}
+
+// RemoveRipe reports whether the conditions have mismatched for removeOnMismatchSeconds.
+func (w Window) RemoveRipe(now time.Time) bool {
+	return !w.Matching && !w.Idle && w.Last == Mismatches && !now.Before(w.Deadline())
+}
+
+// Quiet reports whether nothing has matched for removeOnMismatchSeconds.
+func (w Window) Quiet(now time.Time) bool {
+	return w.RemoveRipe(now) || w.Idle && w.Reason != reason.MemberAnswers && !now.Before(w.Deadline())
+}
+
+// Windows are the windows of one failover by key.
+type Windows map[WindowKey]Window
 
 // Advance takes one sight of a cluster into the windows and returns new ones.
 // A flip between matching and mismatching restarts a window at now; Undecided

@@ -345,7 +345,7 @@ func (v Migration) course() []phase.Migration {
 	if v.unfenced() { // nothing is written before the proof, and nothing has to be waited for after it
 		course = []phase.Migration{phase.MigrationAwaitingFence, phase.MigrationChecking}
 	}
-	if v.Phase == phase.MigrationQueued { // dependents are held before the permit
+	if v.Phase == phase.MigrationQueued { // its dependents are held, or a permit has passed
 		course = append(course, phase.MigrationQueued)
 	}
 	course = append(course, phase.MigrationEvicting, phase.MigrationPlacing)

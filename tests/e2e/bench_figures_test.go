@@ -18,6 +18,7 @@ import (
 type measurement struct {
 	Bindings  int      `json:"bindings"`
 	Scheduler string   `json:"scheduler"`
+	Workers   int      `json:"workers"`
 	Figures   []figure `json:"figures"`
 	// Curves are the seconds since the NoExecute taint at which bindings were evicted, placed and released, in order.
 	Curves [3][]float64 `json:"curves"`
@@ -36,7 +37,11 @@ type figure struct {
 
 // setting is what measurements are compared by.
 func (m *measurement) setting() string {
-	return fmt.Sprintf("bindings=%d/scheduler=%s", m.Bindings, m.Scheduler)
+	return fmt.Sprintf("bindings=%d/scheduler=%s/workers=%d", m.Bindings, m.Scheduler, m.Workers)
+}
+
+func (m *measurement) title() string {
+	return fmt.Sprintf("%d bindings, scheduler %s, workers %d", m.Bindings, m.Scheduler, m.Workers)
 }
 
 func (m *measurement) group(name string) { m.groupName = name }
@@ -188,7 +193,7 @@ func tables(all []measurement) string {
 	for _, runs := range bySetting(all) {
 		t := table.NewWriter()
 		t.SetStyle(table.StyleLight)
-		t.SetTitle("%d bindings, scheduler %s", runs[0].Bindings, runs[0].Scheduler)
+		t.SetTitle(runs[0].title())
 		header := table.Row{"", ""}
 		for i := range runs {
 			header = append(header, fmt.Sprintf("run %d", i+1), "limit")

@@ -60,7 +60,7 @@ func panel(out *strings.Builder, runs []measurement) {
 	if len(runs) == 1 {
 		runsOfIt = "1 run"
 	}
-	write(insetLeft, insetTop-20, "start", `font-size="16" font-weight="bold"`, fmt.Sprintf("%d bindings, scheduler %s, %s", runs[0].Bindings, runs[0].Scheduler, runsOfIt))
+	write(insetLeft, insetTop-20, "start", `font-size="16" font-weight="bold"`, runs[0].title()+", "+runsOfIt)
 	const grid, axis = `stroke="#dddddd"`, `stroke="#333333"`
 	for at := step(seconds); at <= seconds; at += step(seconds) {
 		line(grid, at, 0, at, bindings)

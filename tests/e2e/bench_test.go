@@ -23,6 +23,7 @@ var (
 	benched        = flag.Int("measure", 0, "fail over so many `bindings` and measure it, as make bench does")
 	benchedTo      = flag.String("measure-to", "", "add the figures to the files whose names begin with this `path`")
 	benchScheduler = flag.String("measure-scheduler", "instant", "the lab's scheduler: instant, or slow as Karmada's own")
+	benchWorkers   = flag.Int("measure-workers", 1, "so many workers share the task queue")
 	benchProfile   = flag.String("measure-profile", "profile", "what is profiled in the worker: profile (processor time), mutex or block")
 )
 
@@ -52,6 +53,11 @@ func TestBench(t *testing.T) {
 	require.NoError(t, shared.stopProduct()) // it runs with the settings of stories
 	shared.more, shared.profiles = benchSettings, profiles
 	require.NoError(t, shared.inMode(t.Context(), "enforce"))
+	for n := 2; n <= *benchWorkers; n++ {
+		p, err := s.serve(s.ctx, "lifeboat-worker", fmt.Sprintf("worker%d", n), s.lab.At.Kubeconfigs["worker"], "--mode", "enforce")
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.stop()) })
+	}
 	s.begin()
 	s.rule(time.Second, time.Second)
 	from := s.c(1)
@@ -60,7 +66,7 @@ func TestBench(t *testing.T) {
 	begun := time.Now()
 	keys := s.deployMany(from, from, s.c(2), *benched)
 	say("bench: %d bindings run after %.0f s", *benched, time.Since(begun).Seconds())
-	m := measurement{Bindings: *benched, Scheduler: *benchScheduler, schedulerRate: rate}
+	m := measurement{Bindings: *benched, Scheduler: *benchScheduler, Workers: *benchWorkers, schedulerRate: rate}
 	m.group("raw limit, one client")
 	m.add("raw-patches/sec", s.patchesPerSecond(keys[0]))
 	m.add("raw-starts/sec", s.startsPerSecond())

@@ -47,7 +47,7 @@ type step struct {
 func (m *migration) story() []step {
 	return []step{
 		{phase.MigrationChecking, m.check},                    // with what it begins: a task that stands, its dependents, or the eviction
-		{phase.MigrationQueued, m.awaitPermit},                // its dependents are held: it waits for its permit, and evicts
+		{phase.MigrationQueued, m.awaitPermit},                // it waits for its permit, and evicts
 		{phase.MigrationEvicting, m.verify},                   // one write: the cluster out, the hold task in; without an answer it looks
 		{phase.MigrationPlacing, m.place},                     // the scheduler has chosen, and Works exist there
 		{phase.MigrationAwaitingFence, m.awaitFence},          // Directly: the old copy is proven dead, or deleted

@@ -84,18 +84,18 @@ type pluginMemo struct {
 func (pr *proofs) proven(o activities.Observation) reason.Verdict {
 	plugins := pr.st.Terms.Plugins
 	pr.builtInDecides = false
-	var proofs []proof.Proof
+	var answers []proof.Proof
 	for _, p := range plugins.All() {
-		proof := proof.Proof{Plugin: p.Name, Verdict: o.Health}
-		pr.builtInDecides = pr.builtInDecides || p.BuiltIn() && proof.OK && plugins.Decided(true)
+		answer := proof.Proof{Plugin: p.Name, Verdict: o.Health}
+		pr.builtInDecides = pr.builtInDecides || p.BuiltIn() && answer.OK && plugins.Decided(true)
 		if !p.BuiltIn() {
-			proof.Verdict = pr.remember(p, o.On)
+			answer.Verdict = pr.remember(p, o.On)
 		}
-		if proofs = append(proofs, proof); plugins.Decided(proof.OK) {
+		if answers = append(answers, answer); plugins.Decided(answer.OK) {
 			break
 		}
 	}
-	return plugins.Judge(proofs)
+	return plugins.Judge(answers)
 }
 
 // remember asks a plug-in, unless it has just answered about this placement.

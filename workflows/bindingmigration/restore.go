@@ -94,7 +94,7 @@ func (rs *restorer) restoreRefused(out activities.ActResult) {
 	theirs := out.Reason == reason.ForeignTask || out.Reason == reason.NotTargeting
 	switch {
 	case out.Reason == reason.Placed:
-		// The answer was a placement: the row "placed" of the recovery table applies.
+		// The answer was a placement: R4.9-14 to R4.9-18 apply.
 		rs.placed(out.Look)
 		return
 	case theirs:

@@ -196,7 +196,7 @@ func (x *throng) Wait(context.Context, time.Duration) error { return nil }
 
 // newThrong has n bindings of ten priorities and four tolerations, listed by a name
 // that says nothing about either.
-func newThrong(began time.Time, n int) (x *throng, want []queue.Turn) {
+func newThrong(began time.Time, n int) (x *throng, want []queue.Rank) {
 	at := metav1.NewTime(began.Add(-time.Hour))
 	x = &throng{taint: corev1.Taint{Key: "down", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}, moved: map[string]bool{}}
 	for i := range n {
@@ -210,10 +210,10 @@ func newThrong(began time.Time, n int) (x *throng, want []queue.Turn) {
 		x.bindings = append(x.bindings, b)
 		// No seconds, and some that are less than the time since, both mean now: the order
 		// is by when they ran out.
-		want = append(want, queue.Turn{Key: b.Key, Priority: b.Priority, Due: at.Add(time.Duration(seconds) * time.Second)})
+		want = append(want, queue.Rank{Key: b.Key, Priority: b.Priority, Due: at.Add(time.Duration(seconds) * time.Second)})
 	}
 	slices.SortFunc(x.bindings, func(a, b karmada.Binding) int {
-		return queue.Compare(queue.Turn{Key: a.Key}, queue.Turn{Key: b.Key})
+		return queue.Compare(queue.Rank{Key: a.Key}, queue.Rank{Key: b.Key})
 	})
 	slices.SortFunc(want, queue.Compare)
 	return x, want

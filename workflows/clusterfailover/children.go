@@ -155,7 +155,7 @@ func alreadyRuns(err error) bool {
 }
 
 // own counts a child as Lifeboat's. One that comes after the recovery reached its
-// siblings gets the signal now: the same row of the table applies.
+// siblings gets the signal now: the same rule applies (R4.9-10 to R4.9-18).
 func (c *children) own(m workflows.Migration) {
 	c.note(m)
 	// Its outcome is the child's to tell, not the queue's.

@@ -117,7 +117,7 @@ func (j *judgement) judgedSince(f rules.ClusterFact) bool {
 // minute where a rule waits for it, so an older one means that no controller probes.
 const probeResultHolds = 3 * time.Minute
 
-// testified keeps the result of the external probe. It comes with a fact of the same
+// probed keeps the result of the external probe. It comes with a fact of the same
 // cluster, whatever that fact's version: a member may die without any change of its
 // Cluster object.
 func (j *judgement) probed(f rules.ClusterFact) {
@@ -180,7 +180,7 @@ func (j *judgement) arm(name string, at time.Time, summary string) {
 	}
 }
 
-// whyBad is what the failure rests on.
+// whyBad is what the failure rests on: conditions of a rule before an order, and where nothing is known any more.
 func (j *judgement) whyBad() reason.Reason {
 	switch {
 	case j.evidence().Failing(karmada.DrainRule, karmada.TaintRule), j.failing() && len(j.st.Cluster.Ordered) == 0:

@@ -23,7 +23,7 @@ func (p *pacer) wanted() bool {
 }
 
 // choose is the cluster with the most urgent binding, and how many want permits with that
-// priority; ties go attempt, from the one that was served last.
+// priority; of equals the one after the cluster that was served last.
 func (p *pacer) choose() (best workflows.Request, equals int) {
 	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
 		r := p.st.Requests[cluster]

@@ -13,13 +13,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-func item(namespace, name string, priority int32, due int) queue.Turn {
-	return queue.Turn{Key: karmada.BindingKey{Namespace: namespace, Name: name}, Priority: priority, Due: fixtures.At(due)}
+func item(namespace, name string, priority int32, due int) queue.Rank {
+	return queue.Rank{Key: karmada.BindingKey{Namespace: namespace, Name: name}, Priority: priority, Due: fixtures.At(due)}
 }
 
 // Rules: R4.4-1.
 func TestTheQueueGoesByPriorityThenDueThenName(t *testing.T) {
-	want := []queue.Turn{
+	want := []queue.Rank{
 		item("z", "urgent", 10, 900),
 		item("b", "early", 0, 10),
 		item("", "role", 0, 20),
@@ -34,7 +34,7 @@ func TestTheQueueGoesByPriorityThenDueThenName(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-func drawItem(t *rapid.T) queue.Turn {
+func drawItem(t *rapid.T) queue.Rank {
 	return item(
 		rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"),
 		rapid.Int32Range(-1, 1).Draw(t, "priority"), rapid.IntRange(0, 2).Draw(t, "due"),
@@ -82,9 +82,9 @@ func TestAnItemIsSmallOnTheWire(t *testing.T) {
 // Rules: R4.4-1.
 func TestTheFirstOfManyAreThoseOfTheSortedWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		items := make([]queue.Turn, rapid.IntRange(0, 60).Draw(t, "n"))
+		items := make([]queue.Rank, rapid.IntRange(0, 60).Draw(t, "n"))
 		for i := range items {
-			items[i] = queue.Turn{
+			items[i] = queue.Rank{
 				Key:      karmada.BindingKey{Namespace: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "ns"), Name: fmt.Sprint(i)},
 				Priority: rapid.Int32Range(0, 2).Draw(t, "priority"),
 				Due:      fixtures.At(rapid.IntRange(0, 3).Draw(t, "due")),
@@ -94,7 +94,7 @@ func TestTheFirstOfManyAreThoseOfTheSortedWhole(t *testing.T) {
 		for i := range items {
 			top.Offer(items[i], i)
 		}
-		var got []queue.Turn
+		var got []queue.Rank
 		for _, i := range top.Sorted() {
 			got = append(got, items[i])
 		}

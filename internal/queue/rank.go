@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Turn is one binding in a failover's queue. Its names are short because
+// Rank is one binding in a failover's queue. Its names are short because
 // thousands of them are carried from run to run.
-type Turn struct {
+type Rank struct {
 	Key      karmada.BindingKey `json:"k"`
 	UID      types.UID          `json:"u,omitempty"`
 	Priority int32              `json:"p,omitempty"`
@@ -21,7 +21,7 @@ type Turn struct {
 
 // Compare is the order of the queue: higher priority first, then the earlier due
 // time, then namespace and name.
-func Compare(a, b Turn) int {
+func Compare(a, b Rank) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Due.Compare(b.Due), a.Key.Compare(b.Key))
 }
 
@@ -39,7 +39,7 @@ type ranks struct {
 }
 
 type rank struct {
-	item Turn
+	item Rank
 	at   int
 }
 
@@ -72,7 +72,7 @@ func (r *ranks) Pop() any {
 }
 
 // Offer takes an item that stands at a place, if it is among the most urgent.
-func (t *Top) Offer(i Turn, at int) {
+func (t *Top) Offer(i Rank, at int) {
 	switch {
 	case t.kept.Len() < t.Most:
 		heap.Push(&t.kept, rank{i, at})
