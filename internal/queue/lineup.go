@@ -14,17 +14,17 @@ import (
 type Lineup struct {
 	pace  pace.Pace
 	from  time.Time
-	later []rank // by due time
-	due   ranks
+	later []offer // by due time
+	due   offers
 }
 
 // NewLineup begins at a moment from which the pace would let the next one go.
 func NewLineup(items []Rank, pace pace.Pace, from time.Time) *Lineup {
-	l := &Lineup{pace: pace, from: from, due: ranks{urgentFirst: true}}
+	l := &Lineup{pace: pace, from: from, due: offers{urgentFirst: true}}
 	for at, i := range items {
-		l.later = append(l.later, rank{i, at})
+		l.later = append(l.later, offer{i, at})
 	}
-	slices.SortStableFunc(l.later, func(a, b rank) int { return a.item.Due.Compare(b.item.Due) })
+	slices.SortStableFunc(l.later, func(a, b offer) int { return a.item.Due.Compare(b.item.Due) })
 	return l
 }
 
@@ -41,7 +41,7 @@ func (l *Lineup) Next() (at int, when time.Time, ok bool) {
 	if l.due.Len() == 0 {
 		return 0, time.Time{}, false
 	}
-	next, _ := heap.Pop(&l.due).(rank)
+	next, _ := heap.Pop(&l.due).(offer)
 	return next.at, l.from, true
 }
 

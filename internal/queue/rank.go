@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Rank is one binding in a failover's queue. Its names are short because
+// Rank is where one binding stands in a failover's queue. Its names are short because
 // thousands of them are carried from run to run.
 type Rank struct {
 	Key      karmada.BindingKey `json:"k"`
@@ -29,45 +29,45 @@ func Compare(a, b Rank) int {
 type Top struct {
 	// Most is how many are kept.
 	Most int
-	kept ranks // the least urgent one on top
+	kept offers // the least urgent one on top
 }
 
-// ranks is a heap of items: the least urgent one is on top, or with urgentFirst the most urgent one.
-type ranks struct {
-	items       []rank
+// offers is a heap of items: the least urgent one is on top, or with urgentFirst the most urgent one.
+type offers struct {
+	items       []offer
 	urgentFirst bool
 }
 
-type rank struct {
+type offer struct {
 	item Rank
 	at   int
 }
 
 // Len implements heap.Interface.
-func (r *ranks) Len() int { return len(r.items) }
+func (o *offers) Len() int { return len(o.items) }
 
 // Less implements heap.Interface.
-func (r *ranks) Less(i, j int) bool {
-	if r.urgentFirst {
+func (o *offers) Less(i, j int) bool {
+	if o.urgentFirst {
 		i, j = j, i
 	}
-	return Compare(r.items[i].item, r.items[j].item) > 0
+	return Compare(o.items[i].item, o.items[j].item) > 0
 }
 
 // Swap implements heap.Interface.
-func (r *ranks) Swap(i, j int) { r.items[i], r.items[j] = r.items[j], r.items[i] }
+func (o *offers) Swap(i, j int) { o.items[i], o.items[j] = o.items[j], o.items[i] }
 
 // Push implements heap.Interface.
-func (r *ranks) Push(x any) {
-	if k, ok := x.(rank); ok {
-		r.items = append(r.items, k)
+func (o *offers) Push(x any) {
+	if k, ok := x.(offer); ok {
+		o.items = append(o.items, k)
 	}
 }
 
 // Pop implements heap.Interface.
-func (r *ranks) Pop() any {
-	last := r.items[len(r.items)-1]
-	r.items = r.items[:len(r.items)-1]
+func (o *offers) Pop() any {
+	last := o.items[len(o.items)-1]
+	o.items = o.items[:len(o.items)-1]
 	return last
 }
 
@@ -75,9 +75,9 @@ func (r *ranks) Pop() any {
 func (t *Top) Offer(i Rank, at int) {
 	switch {
 	case t.kept.Len() < t.Most:
-		heap.Push(&t.kept, rank{i, at})
+		heap.Push(&t.kept, offer{i, at})
 	case t.Most > 0 && Compare(i, t.kept.items[0].item) < 0:
-		t.kept.items[0] = rank{i, at}
+		t.kept.items[0] = offer{i, at}
 		heap.Fix(&t.kept, 0)
 	}
 }
@@ -85,7 +85,7 @@ func (t *Top) Offer(i Rank, at int) {
 // Sorted are the places of the items that were kept, most urgent first.
 func (t *Top) Sorted() []int {
 	kept := t.kept.items
-	slices.SortFunc(kept, func(a, b rank) int { return Compare(a.item, b.item) })
+	slices.SortFunc(kept, func(a, b offer) int { return Compare(a.item, b.item) })
 	out := make([]int, len(kept))
 	for n, k := range kept {
 		out[n] = k.at

@@ -1,10 +1,10 @@
 package e2e
 
 import (
-	"fmt"
-	"os"
 	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 const (
@@ -35,13 +35,14 @@ func admit() {
 
 // pressure is the share of the last ten seconds in which something waited for a core, in per cent; 0 where the kernel
 // does not say.
-func pressure() (percent float64) {
-	stall, err := os.ReadFile("/proc/pressure/cpu")
+func pressure() float64 {
+	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return 0
 	}
-	if _, err := fmt.Sscanf(string(stall), "some avg10=%f", &percent); err != nil {
+	stall, err := fs.PSIStatsForResource("cpu")
+	if err != nil || stall.Some == nil {
 		return 0
 	}
-	return percent
+	return stall.Some.Avg10
 }

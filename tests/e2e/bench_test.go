@@ -46,6 +46,7 @@ func TestBench(t *testing.T) {
 	}
 	rate, known := schedulerRates[*benchScheduler]
 	require.True(t, known, "SCHEDULER=%s: want instant or slow", *benchScheduler)
+	require.Positive(t, *benchWorkers, "WORKERS: want 1 or more")
 	patience = max(patience, time.Duration(*benched)*time.Second/2)
 	s := &scene{T: t, world: shared, story: benchStory, ctx: t.Context(), asked: map[string]bool{}, pause: time.Second}
 	profiles, err := freeAddress(t.Context())

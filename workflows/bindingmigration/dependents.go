@@ -36,22 +36,14 @@ func (de *dependents) holdDependents() {
 	}
 	if out.Reason == reason.None {
 		de.auditHeld()
-		de.queued()
+		de.st.Reason, de.st.Message = reason.AwaitingPermit, de.heldFirst()
+		de.queue(phase.EventDependentsHeld)
 		return
 	}
 	if out.Reason == reason.Unreachable {
 		de.letSettle("let the write of a dependent's hold without an answer run out before it is taken back")
 	}
 	de.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: out.Reason, Message: reason.Summary(out.Message)})
-}
-
-// queued reports to the failover that only a permit is missing.
-func (de *dependents) queued() {
-	de.st.Reason, de.st.Message = reason.AwaitingPermit, de.heldFirst()
-	de.on(phase.EventDependentsHeld)
-	if !de.st.Intent.Stops() { // then the next look obeys
-		de.report(nil)
-	}
 }
 
 // heldFirst says that a permit was not requested from the beginning, and why.

@@ -127,10 +127,7 @@ func (m *migration) refused(outcome phase.Outcome, out activities.EvictResult) {
 // awaitAnother requests another permit, for nothing was sent under this one: all that was held for it stays held.
 func (m *migration) awaitAnother() {
 	m.st.Evicted, m.st.Permit = workflows.WriteNotSent, pace.Permit{}
-	m.on(phase.EventPermitPassed)
-	if !m.st.Intent.Stops() { // then the next look obeys
-		m.report(nil)
-	}
+	m.queue(phase.EventPermitPassed)
 }
 
 // verify finds out what became of an attempt without an answer, and where an

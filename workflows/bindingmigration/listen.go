@@ -125,6 +125,14 @@ func (co *course) on(e phase.MigrationEvent) {
 	co.enter(next)
 }
 
+// queue waits for a permit from now on, and reports to the failover that only that is missing.
+func (co *course) queue(e phase.MigrationEvent) {
+	co.on(e)
+	if !co.st.Intent.Stops() { // then the next look obeys
+		co.report(nil)
+	}
+}
+
 // end records the outcome and closes: the event of an end is its outcome.
 func (co *course) end(r record.Result) {
 	if r.Outcome == phase.OutcomeBlocked && co.st.Intent.Stops() {
