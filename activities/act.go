@@ -230,7 +230,7 @@ func (a holdTasks) holdPurge(ctx context.Context, b *karmada.Binding, frozen kar
 func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	ref := MigrationRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
 	since := a.clock.Start()
-	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String()); err != nil {
+	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String(), r.Unhealthy != nil); err != nil {
 		return ActResult{End: ActRefused, Reason: reason.Halted, Message: err.Error()}, nil
 	}
 	const within = pace.PermitsEnd - permitMargin
@@ -245,7 +245,7 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 			return refused(reason.ClusterGone, "the cluster was deleted"), nil
 		}
 		var judged EvictResult
-		if stop, err := a.stillMoves(ctx, r, c, &judged); err != nil || stop {
+		if stop, err := a.stillMoves(ctx, r, b, c, &judged); err != nil || stop {
 			return refused(judged.Reason, judged.Message), err
 		}
 		if since() >= within { // an operator may have halted the pacer since it answered

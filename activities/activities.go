@@ -24,8 +24,10 @@ type Activities struct {
 	Events     EventRecorder
 	Owners     Owners
 	Migrations Migrations // nil: none can be queried, as in a plan without Temporal
-	Pacer      Pacer
-	Prober     Prober // nil: no probes
+	// Applications: nil: no earlier failover of an application is known, as in a plan.
+	Applications Applications
+	Pacer        Pacer
+	Prober       Prober // nil: no probes
 	// Controller is the leader Lease of the controller itself; nil: migrations look more often.
 	Controller ManagerReader
 	Manager    ManagerReader // nil: health has to outlast detection before each release
@@ -58,6 +60,8 @@ const (
 	NameFindOrphans    = "FindOrphans"
 	NameAssessFleet    = "AssessFleet"
 	NameRecallPacer    = "RecallPacer"
+
+	NameAssessApplication = "AssessApplication"
 )
 
 // Register registers every activity under its own name.
@@ -70,29 +74,30 @@ func (a *Activities) Register(r worker.ActivityRegistry) {
 // ByName has every activity under the name that histories know.
 func (a *Activities) ByName() map[string]any {
 	return map[string]any{
-		NameBeginFailover:  a.BeginFailover,
-		NameAssessCluster:  on(a.clusterAssessor, clusterAssessor.AssessCluster),
-		NameWriteTaints:    on(a.tainter, tainter.WriteTaints),
-		NameListTargeting:  on(a.affectedLister, affectedLister.ListTargeting),
-		NameAssessPolicies: on(a.affectedLister, affectedLister.AssessPolicies),
-		NamePreCheck:       on(a.preChecker, preChecker.PreCheck),
-		NameEvict:          on(a.evictor, evictor.Evict),
-		NameRemoveAgain:    on(a.evictor, evictor.RemoveAgain),
-		NameObserve:        on(a.observer, observer.Observe),
-		NameRelease:        on(a.releaser, releaser.Release),
-		NameObserveWork:    on(a.oldCopies, oldCopies.ObserveWork),
-		NameEndOldCopies:   on(a.oldCopies, oldCopies.EndOldCopies),
-		NameRestore:        on(a.restorer, restorer.Restore),
-		NameHoldAgain:      on(a.holdTasks, holdTasks.HoldAgain),
-		NameMarkTask:       on(a.holdTasks, holdTasks.MarkTask),
-		NameFindOrphans:    on(a.orphanFinder, orphanFinder.FindOrphans),
-		NameAssessFleet:    on(a.fleetAssessor, fleetAssessor.AssessFleet),
-		NameRecallPacer:    on(a.fleetAssessor, fleetAssessor.RecallPacer),
-		NameHoldDependents: on(a.dependents, dependents.HoldDependents),
-		NameDropDependents: on(a.dependents, dependents.DropDependents),
-		NameDropHolder:     on(a.dependents, dependents.DropHolder),
-		NameLiftBans:       on(a.banLifter, banLifter.LiftBans),
-		NameRecordAudit:    func(ctx context.Context, r AuditRequest) error { return a.auditTrail().RecordAudit(ctx, r) },
+		NameBeginFailover:     a.BeginFailover,
+		NameAssessCluster:     on(a.clusterAssessor, clusterAssessor.AssessCluster),
+		NameWriteTaints:       on(a.tainter, tainter.WriteTaints),
+		NameListTargeting:     on(a.affectedLister, affectedLister.ListTargeting),
+		NameAssessPolicies:    on(a.affectedLister, affectedLister.AssessPolicies),
+		NamePreCheck:          on(a.preChecker, preChecker.PreCheck),
+		NameEvict:             on(a.evictor, evictor.Evict),
+		NameRemoveAgain:       on(a.evictor, evictor.RemoveAgain),
+		NameObserve:           on(a.observer, observer.Observe),
+		NameRelease:           on(a.releaser, releaser.Release),
+		NameObserveWork:       on(a.oldCopies, oldCopies.ObserveWork),
+		NameEndOldCopies:      on(a.oldCopies, oldCopies.EndOldCopies),
+		NameRestore:           on(a.restorer, restorer.Restore),
+		NameHoldAgain:         on(a.holdTasks, holdTasks.HoldAgain),
+		NameMarkTask:          on(a.holdTasks, holdTasks.MarkTask),
+		NameFindOrphans:       on(a.orphanFinder, orphanFinder.FindOrphans),
+		NameAssessFleet:       on(a.fleetAssessor, fleetAssessor.AssessFleet),
+		NameRecallPacer:       on(a.fleetAssessor, fleetAssessor.RecallPacer),
+		NameAssessApplication: on(a.applicationAssessor, applicationAssessor.AssessApplication),
+		NameHoldDependents:    on(a.dependents, dependents.HoldDependents),
+		NameDropDependents:    on(a.dependents, dependents.DropDependents),
+		NameDropHolder:        on(a.dependents, dependents.DropHolder),
+		NameLiftBans:          on(a.banLifter, banLifter.LiftBans),
+		NameRecordAudit:       func(ctx context.Context, r AuditRequest) error { return a.auditTrail().RecordAudit(ctx, r) },
 	}
 }
 

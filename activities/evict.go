@@ -39,6 +39,8 @@ type EvictRequest struct {
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 	// Permit is what this attempt uses.
 	Permit pace.Permit `json:"permit"`
+	// Unhealthy is the copy whose application is the reason, nil where its cluster is.
+	Unhealthy *rules.Arrival `json:"unhealthy,omitempty"`
 	// Owner goes into the task's message: the migration's own workflow id.
 	Owner string `json:"owner"`
 	// QueuedAt is when it entered the queue and DueAt when it became due, for the metrics alone.
@@ -236,7 +238,7 @@ type sight struct {
 // mayMove checks on fresh state whether it is still due, the pre-check's question, and
 // whether every dependent is held.
 func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
-	if stop, err := a.stillMoves(ctx, r, at.cluster, out); stop || err != nil {
+	if stop, err := a.stillMoves(ctx, r, at.binding, at.cluster, out); stop || err != nil {
 		return stop, err
 	}
 	check, err := a.judge.judgeMigration(ctx, at.binding, r.Cluster, at.fleet, ask{
@@ -261,7 +263,10 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 
 // stillMoves re-reads this binding's own reason to move: under the taints that
 // stand now it is due, and if a rule of Lifeboat's put the taint, that rule still matches.
-func (a evictor) stillMoves(ctx context.Context, r EvictRequest, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
+func (a evictor) stillMoves(ctx context.Context, r EvictRequest, b *karmada.Binding, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
+	if r.Unhealthy != nil {
+		return a.stillUnhealthy(ctx, r, b, c, out)
+	}
 	list, err := a.recent().Rules(ctx)
 	if err != nil {
 		return false, err

@@ -14,12 +14,16 @@ import (
 type FleetRequest struct {
 	// Rate replaces the configured rate when not nil.
 	Rate *float64 `json:"rate,omitempty"`
+	// Applications has the Unhealthy ones counted: an application failover waits for a permit.
+	Applications bool `json:"applications,omitempty"`
 }
 
 // FleetResult is a judgement of the fleet and the limits it was made under.
 type FleetResult struct {
 	Pace   pace.Pace   `json:"pace"`
 	Config pace.Config `json:"config"`
+	// Suspected are the scopes with too many Unhealthy applications.
+	Suspected []pace.Share `json:"suspected,omitempty"`
 	// Audit: the pacer's decisions are recorded in the audit trail.
 	Audit bool `json:"audit,omitempty"`
 	// Runbook is where the page of all reasons is published.
@@ -57,10 +61,13 @@ func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetRe
 		}
 	}
 	slices.Sort(health.Faulty)
-	pace := pace.Judge(health, config)
-	return FleetResult{
-		Pace: pace, Config: config, Audit: a.settings.Terms.Audit, Runbook: a.settings.Terms.Runbook, InForce: a.settings.InForce,
-	}, nil
+	out := FleetResult{
+		Pace: pace.Judge(health, config), Config: config, Audit: a.settings.Terms.Audit, Runbook: a.settings.Terms.Runbook, InForce: a.settings.InForce,
+	}
+	if r.Applications {
+		out.Suspected, err = a.unhealthyShares(ctx, fleet)
+	}
+	return out, classify("assess", "fleet", err)
 }
 
 // RecallRequest requests what the pacer's run before this one left.

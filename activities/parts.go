@@ -91,6 +91,10 @@ func (a *Activities) fleetAssessor() fleetAssessor {
 	return fleetAssessor{a.reader(), a.Pacer, &a.Settings}
 }
 
+func (a *Activities) applicationAssessor() applicationAssessor {
+	return applicationAssessor{a.reader(), a.leases(), a.Applications, &a.Settings}
+}
+
 func (a *Activities) oldCopies() oldCopies { return oldCopies{a.reader(), a.writer()} }
 
 func (a *Activities) banLifter() banLifter { return banLifter{a.reader(), a.writer()} }

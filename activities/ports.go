@@ -52,6 +52,9 @@ type BindingReader interface {
 type WorkReader interface {
 	WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error)
 	Work(ctx context.Context, namespace, name string) (karmada.Work, error)
+	// Revision is a hash of the workload as its Work on a cluster has it, the same before and after
+	// scaling; empty where it cannot be known.
+	Revision(ctx context.Context, b *karmada.Binding, cluster string) (string, error)
 	// WorkloadLabels are the labels of the workloads of these bindings, as the manifests in
 	// their Works on a cluster have them. A binding without a Work there is left out.
 	WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error)
@@ -221,6 +224,12 @@ type Migrations interface {
 	OldWork(ctx context.Context, workflowID string) (*karmada.Work, error)
 }
 
+// Applications reports what earlier application failovers did.
+type Applications interface {
+	// Arrivals are those of the closed run of an application failover before the one given.
+	Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, error)
+}
+
 // PacerMemory is what the pacer's previous run left behind.
 type PacerMemory struct {
 	// Known is false when there is no previous run, Lost when it was terminated or cannot be read.
@@ -232,7 +241,8 @@ type PacerMemory struct {
 // Pacer speaks to the fleet's pacer workflow.
 type Pacer interface {
 	// MayRemove reports whether a cluster that came back into a binding may be removed again; nil is yes.
-	MayRemove(ctx context.Context, cluster, binding string) error
+	// Application: by an application failover.
+	MayRemove(ctx context.Context, cluster, binding string, application bool) error
 	// Used reports that the eviction that was sent under a permit stands.
 	Used(ctx context.Context, permit int64, binding string) error
 	// MigratedTooOften names those of some bindings that were moved as often as may be within an

@@ -25,6 +25,8 @@ type Settings struct {
 	ModeExceptions rules.ModeExceptions
 	// Pace bounds evictions fleet-wide.
 	Pace pace.Config
+	// Applications: bindings with spec.failover.application are moved when they are Unhealthy.
+	Applications bool
 	// DefaultTolerations stand in for bindings without any.
 	DefaultTolerations []corev1.Toleration
 	// ExcludeNamespaces opt whole namespaces out.

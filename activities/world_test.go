@@ -41,7 +41,7 @@ type bench struct {
 	purge     karmada.PurgeMode
 }
 
-func (b *bench) MayRemove(context.Context, string, string) error {
+func (b *bench) MayRemove(context.Context, string, string, bool) error {
 	b.removals++
 	if b.mayRemove == nil {
 		return nil

@@ -37,6 +37,7 @@ type Config struct {
 	Approval         Approval
 	Kinds            rules.KindRules
 	Drain            Drain
+	Applications     Applications
 	Rules            Rules
 	ExternalProbe    ExternalProbe
 	Selectors        Selectors
@@ -173,6 +174,13 @@ type Drain struct {
 	OnDeletion rules.DeletionPolicy
 }
 
+// Applications configures failovers of single applications (spec.failover.application). Their rate and
+// breaker are in [pace.Config].
+type Applications struct {
+	// Enabled: only where Karmada's own controller applicationFailover is off.
+	Enabled bool
+}
+
 // Rules configures the sources of taints beside ClusterTaintRules.
 type Rules struct {
 	KarmadaPolicies bool
@@ -252,6 +260,7 @@ func Default() Config {
 			LargeFleet:         10,
 			MigrationsPerHour:  3,
 			UnlimitedChunk:     50,
+			BreakerShare:       0.2, BreakerWindow: 5 * time.Minute,
 		},
 		Windows:  Windows{InFlight: 300, Waiting: 1500},
 		Defaults: Defaults{PurgeMode: karmada.PurgeGracefully},

@@ -78,7 +78,7 @@ func TestEveryDefaultIsAllowed(t *testing.T) {
 func TestThereAreFewSettings(t *testing.T) {
 	alone(t)
 	defaults := Default()
-	require.LessOrEqual(t, len(defaults.settings()), 55)
+	require.LessOrEqual(t, len(defaults.settings()), 55+3, "and those of application failover")
 	require.NotContains(t, defaults.Tree(), "workflow")
 	c := load(t, Sources{Set: []string{"workflow.relist=10s", "kubernetes.qps=200"}})
 	require.Equal(t, map[string]any{"relist": "10s"}, c.Tree()["workflow"])

@@ -96,7 +96,7 @@ const workersSource = "the workers' configuration"
 // keys configure one process: its servers and its outputs.
 var judging = []string{
 	"mode", "modes.", "pace.", "windows.", "defaults.", "state.", "health.", "evictPlugins", "evictPluginsMode", "fencePlugins",
-	"recovery.", "drain.", "capacity.", "karmada.version", "karmada.managerLease.", "approval.", "kinds", "rules.", "selectors.", "workflow.",
+	"recovery.", "drain.", "capacity.", "karmada.version", "karmada.managerLease.", "approval.", "kinds", "applicationFailover.", "rules.", "selectors.", "workflow.",
 }
 
 func judges(name string) bool {

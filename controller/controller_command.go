@@ -157,8 +157,11 @@ func watcher(
 		Owners:   process.Owners{Client: temporal.Client},
 		Instance: c.Instance,
 		Resync:   c.Controller.ResyncInterval,
-		Metrics:  metrics,
-		Log:      log,
+
+		Applications: c.Applications.Enabled,
+
+		Metrics: metrics,
+		Log:     log,
 
 		OnDeletion: c.Drain.OnDeletion,
 	}

@@ -245,6 +245,9 @@ func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Targ
 	}
 	cluster := w.cluster
 	if cluster == "" {
+		if to, runs := s.applicationOf(ctx, scope.Binding); runs {
+			return to, scope, nil
+		}
 		if cluster, err = s.clusterOf(ctx, scope.Binding, held); err != nil {
 			return to, scope, err
 		}
@@ -304,6 +307,13 @@ func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bo
 		return found[0], nil
 	}
 	return "", fmt.Errorf("%w: %s is concerned by %s: say which with --cluster", errRefused, key, strings.Join(found, " and "))
+}
+
+// applicationOf is the failover of an application, where one runs.
+func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey) (to orders.Target, runs bool) {
+	id := workflows.ApplicationFailoverID(s.config.Instance, key)
+	running, err := process.Owners{Client: s.temporal.Client}.Running(ctx, id)
+	return orders.Target{WorkflowID: id, Name: key.String()}, err == nil && running
 }
 
 // heldOn are the clusters on which a Lifeboat task holds a copy of a binding.

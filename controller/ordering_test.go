@@ -52,6 +52,10 @@ func (o *office) take(u client.UpdateWorkflowOptions) (client.WorkflowUpdateHand
 	return handle, nil
 }
 
+func (*office) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return nil, serviceerror.NewNotFound("no failover of an application")
+}
+
 func (o *office) UpdateWorkflow(_ context.Context, u client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	return o.take(u)
 }

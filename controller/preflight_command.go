@@ -240,7 +240,7 @@ func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (pref
 		Attributes: workflows.SearchAttributeNames(), Callers: s.callers,
 		Karmada: karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
 		Mode: s.config.Acts(), Permissions: permissionsOf(s.config, o.role),
-		KarmadaPolicies: s.config.Rules.KarmadaPolicies, Plugins: s.config.Plugins(),
+		KarmadaPolicies: s.config.Rules.KarmadaPolicies, Applications: s.config.Applications.Enabled, Plugins: s.config.Plugins(),
 	}
 	if s.temporal != nil {
 		p.Temporal, p.Namespace = s.temporal, s.temporal.Options.Namespace

@@ -236,22 +236,34 @@ func placementPending(b *karmada.Binding) bool {
 	return !reflect.DeepEqual(now, applied) || len(here) == 0 || !reflect.DeepEqual(here, before)
 }
 
-// failover reads spec.failover.cluster; PurgeMode is empty where the field is.
+// failover reads spec.failover.cluster and spec.failover.application; a PurgeMode is empty where the field is.
 func (d *decoding) failover(b *karmada.Binding, failover section) {
-	if absent(failover.fields["cluster"]) {
-		return
+	if !absent(failover.fields["cluster"]) {
+		b.HasClusterFailover = true
+		cluster := failover.section("cluster")
+		cluster.read("purgeMode", &b.PurgeMode)
+		cluster.read("tolerationSeconds", &b.SoftTolerationSeconds)
+		b.StateRules = d.stateRules(cluster)
 	}
-	b.HasClusterFailover = true
-	cluster := failover.section("cluster")
-	cluster.read("purgeMode", &b.PurgeMode)
-	cluster.read("tolerationSeconds", &b.SoftTolerationSeconds)
-	cluster.section("statePreservation").read("rules", &b.StateRules)
-	b.StateRules = d.stateRules(b.StateRules)
+	if !absent(failover.fields["application"]) {
+		b.Application = d.applicationFailover(failover.section("application"))
+	}
 }
 
-// stateRules bounds the rules: a failover freezes those of every binding.
-func (d *decoding) stateRules(rules []karmada.StateRule) []karmada.StateRule {
-	const path = "spec.failover.cluster.statePreservation.rules"
+func (d *decoding) applicationFailover(application section) *karmada.ApplicationFailover {
+	read := &karmada.ApplicationFailover{TolerationSeconds: karmada.DefaultApplicationToleration}
+	application.section("decisionConditions").read("tolerationSeconds", &read.TolerationSeconds)
+	application.read("purgeMode", &read.PurgeMode)
+	application.read("gracePeriodSeconds", &read.GraceSeconds)
+	read.StateRules = d.stateRules(application)
+	return read
+}
+
+// stateRules reads statePreservation.rules and bounds them: a failover freezes those of every binding.
+func (d *decoding) stateRules(failover section) []karmada.StateRule {
+	var rules []karmada.StateRule
+	path := failover.path + ".statePreservation.rules"
+	failover.section("statePreservation").read("rules", &rules)
 	if len(rules) > karmada.MaxStateRules {
 		d.problem(path, "%d rules, more than %d", len(rules), karmada.MaxStateRules)
 		return nil

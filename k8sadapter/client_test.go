@@ -693,3 +693,27 @@ var (
 	_ activities.Prober = ProxyProber{}
 	_ activities.Prober = EndpointProber{}
 )
+
+// Rules: R4.13-2.
+func TestRevision_ChangesWithThePodTemplate_AndNotWithTheReplicas(t *testing.T) {
+	const name = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/one-8fd8696fc"
+	server := &apiServer{objects: map[string]string{}}
+	client := connect(t, server, Options{})
+	b := &karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"},
+		Resource: karmada.Resource{Kind: "Deployment", Namespace: "default", Name: "one"},
+	}
+	revision := func(spec string) string {
+		server.objects[name] = `{"metadata":{"name":"one-8fd8696fc","labels":{"resourcebinding.karmada.io/permanent-id":"id"}},
+			"spec":{"workload":{"manifests":[{"metadata":{"labels":{"a":"b"}},"spec":` + spec + `}]}}}`
+		found, err := client.Revision(t.Context(), b, "m1")
+		require.NoError(t, err)
+		return found
+	}
+	first := revision(`{"replicas":2,"template":{"spec":{"containers":[{"image":"a"}]}}}`)
+	require.NotEmpty(t, first)
+	require.Equal(t, first, revision(`{"replicas":9,"paused":true,"template":{"spec":{"containers":[{"image":"a"}]}}}`))
+	require.NotEqual(t, first, revision(`{"replicas":2,"template":{"spec":{"containers":[{"image":"b"}]}}}`))
+	require.Equal(t, revision(`{"replicas":1,"jobs":3}`), revision(`{"replicas":2,"jobs":3}`), "a kind without a pod template")
+	require.NotEqual(t, revision(`{"jobs":4}`), revision(`{"jobs":3}`))
+}

@@ -557,3 +557,20 @@ func TestPoliciesAreReadWhereTheyAreHonouredAndKnown(t *testing.T) {
 	_, err := connect(t, &apiServer{objects: map[string]string{policiesPath: both[policiesPath]}}, Options{Policies: &configured}).Rules(t.Context())
 	require.ErrorIs(t, err, karmada.ErrGone, "Lifeboat's own definition must be there")
 }
+
+// Rules: R4.13-6.
+func TestWhatABindingSaysOfApplicationFailoverIsRead(t *testing.T) {
+	binding := func(failover string) karmada.Binding {
+		return DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"v","kind":"K","name":"x"},"failover":` + failover + `}}`))
+	}
+	require.Nil(t, binding(`{"cluster":{"purgeMode":"Never"}}`).Application)
+	require.Equal(t, &karmada.ApplicationFailover{TolerationSeconds: 300}, binding(`{"application":{}}`).Application)
+	b := binding(`{"application":{"decisionConditions":{"tolerationSeconds":-7},"purgeMode":"Directly","gracePeriodSeconds":60,
+		"statePreservation":{"rules":[{"aliasLabelName":"a","jsonPath":"{.b}"}]}}}`)
+	require.Empty(t, b.Malformed)
+	require.False(t, b.HasClusterFailover)
+	require.Equal(t, &karmada.ApplicationFailover{
+		TolerationSeconds: -7, PurgeMode: karmada.PurgeDirectly, GraceSeconds: 60, StateRules: []karmada.StateRule{{Label: "a", Path: "{.b}"}},
+	}, b.Application)
+	require.Contains(t, binding(`{"application":{"purgeMode":7}}`).Malformed, "spec.failover.application.purgeMode")
+}

@@ -2,6 +2,8 @@ package k8sadapter
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -47,36 +49,68 @@ func (c *works) Work(ctx context.Context, namespace, name string) (karmada.Work,
 // Karmada gives it, for a list reads every Work of the cluster. Of several, one that is not being deleted wins. A
 // binding without that label is an ErrInvalid: nothing else identifies its Work.
 func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
-	label := permanentIDLabel(b.Key.Kind())
-	id := b.Labels[label]
-	if id == "" {
-		return karmada.Work{}, fmt.Errorf("find work of %s on %s: %w: no label %s",
-			b.Key, cluster, karmada.ErrInvalid, label)
-	}
-	raw, err := c.do(ctx, request{
-		verb: "get", resource: workResource, namespace: executionNamespacePrefix + cluster, name: workName(b), accept: acceptMetadata,
-	})
-	var named manifestWire
-	if found := DecodeWork(raw); err == nil && json.Unmarshal(raw, &named) == nil && named.Metadata.Labels[label] == id && !found.Deleting {
-		return found, nil
-	}
-	page, err := c.listPage(ctx, request{
-		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
-		accept: acceptMetadataList, query: url.Values{"labelSelector": {labels.Set{label: id}.String()}},
-	})
+	raw, err := c.workOf(ctx, b, cluster, acceptMetadata, acceptMetadataList)
 	if err != nil {
 		return karmada.Work{}, err
 	}
-	if len(page.Items) == 0 {
-		return karmada.Work{}, fmt.Errorf("find work of %s on %s: %w", b.Key, cluster, karmada.ErrGone)
+	return DecodeWork(raw), nil
+}
+
+// workOf is the Work that WorkOf finds, in the form that the two media types ask for.
+func (c *works) workOf(ctx context.Context, b *karmada.Binding, cluster, one, many string) (json.RawMessage, error) {
+	label := permanentIDLabel(b.Key.Kind())
+	id := b.Labels[label]
+	if id == "" {
+		return nil, fmt.Errorf("find work of %s on %s: %w: no label %s", b.Key, cluster, karmada.ErrInvalid, label)
 	}
-	found := DecodeWork(page.Items[0])
+	raw, err := c.do(ctx, request{
+		verb: "get", resource: workResource, namespace: executionNamespacePrefix + cluster, name: workName(b), accept: one,
+	})
+	var named manifestWire
+	if found := DecodeWork(raw); err == nil && json.Unmarshal(raw, &named) == nil && named.Metadata.Labels[label] == id && !found.Deleting {
+		return raw, nil
+	}
+	page, err := c.listPage(ctx, request{
+		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
+		accept: many, query: url.Values{"labelSelector": {labels.Set{label: id}.String()}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Items) == 0 {
+		return nil, fmt.Errorf("find work of %s on %s: %w", b.Key, cluster, karmada.ErrGone)
+	}
+	found := page.Items[0]
 	for _, item := range page.Items[1:] {
-		if other := DecodeWork(item); found.Deleting && !other.Deleting {
-			found = other
+		if DecodeWork(found).Deleting && !DecodeWork(item).Deleting {
+			found = item
 		}
 	}
 	return found, nil
+}
+
+// Revision is a hash of the workload as a cluster gets it: of the pod template of the first manifest in its Work, or
+// of the whole spec but the replicas where the kind has none. Scaling does not change it.
+func (c *works) Revision(ctx context.Context, b *karmada.Binding, cluster string) (string, error) {
+	raw, err := c.workOf(ctx, b, cluster, "", "")
+	if err != nil {
+		return "", err
+	}
+	spec := workloadSpec(raw)
+	if spec == nil {
+		return "", nil
+	}
+	delete(spec, "replicas")
+	hashed := any(spec)
+	if template, has := spec["template"]; has {
+		hashed = template
+	}
+	text, err := json.Marshal(hashed)
+	if err != nil {
+		return "", fmt.Errorf("hash the workload of %s on %s: %w", b.Key, cluster, err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // workName is the name that Karmada gives the Works of a binding (names.GenerateWorkName): the resource's name, and a
@@ -94,6 +128,23 @@ func permanentIDLabel(kind karmada.BindingKind) string {
 		return labelClusterPermanentID
 	}
 	return labelPermanentID
+}
+
+// workloadSpec is the spec of the first manifest in a Work, nil where there is none.
+func workloadSpec(raw []byte) map[string]any {
+	var work struct {
+		Spec struct {
+			Workload struct {
+				Manifests []struct {
+					Spec map[string]any `json:"spec"`
+				} `json:"manifests"`
+			} `json:"workload"`
+		} `json:"spec"`
+	}
+	if json.Unmarshal(raw, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
+		return nil
+	}
+	return work.Spec.Workload.Manifests[0].Spec
 }
 
 // idsPerList bounds the permanent ids in the selector of one list: about 4 kB of its URL.

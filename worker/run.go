@@ -181,6 +181,8 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		Events:     events(c, karmada),
 		Owners:     process.Owners{Client: temporal.Client},
 		Migrations: ports.Migrations{Client: temporal.Client},
+
+		Applications: ports.Applications{Client: temporal.Client, Namespace: temporal.Options.Namespace},
 		Pacer: ports.Pacer{
 			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: cmp.Or(temporal.Options.DataConverter, converter.GetDefaultDataConverter()), Uses: new(ports.Uses),
 		},

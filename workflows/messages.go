@@ -124,6 +124,8 @@ type Grant struct {
 // PaceChanged gives every failover the tier and rate, and whether clocks are frozen.
 type PaceChanged struct {
 	Pace pace.Pace `json:"pace"`
+	// Suspected holds the move of an application, nil where nothing does; only for ApplicationFailovers.
+	Suspected *pace.Suspicion `json:"suspected,omitempty"`
 }
 
 // MigrationReport is what a child reports to its ClusterFailover: progress, or its end.
@@ -151,6 +153,8 @@ type MigrationReport struct {
 	Late bool `json:"late,omitempty"`
 	// Result is set once, with the last report.
 	Result *record.Result `json:"result,omitempty"`
+	// TakenBy is the failover to which the migration belongs from now on: the last report to the former one.
+	TakenBy string `json:"takenBy,omitempty"`
 	// Acts are for the audit trail: what it did, and what was ordered of it.
 	Acts []record.Audit `json:"acts,omitempty"`
 }
@@ -207,6 +211,8 @@ type Fenced struct {
 type MigrationAdopted struct {
 	FailoverID string `json:"failoverID"`
 	Attempt    int    `json:"attempt"`
+	// Parent is the ClusterFailover's id: the migration may be that of an ApplicationFailover.
+	Parent string `json:"parent,omitempty"`
 }
 
 // FleetObserved starts the pacer and reports to it that clusters came, went or changed.
@@ -230,6 +236,18 @@ type PermitRequest struct {
 	Paused bool `json:"paused,omitempty"`
 	// Every is how often the request is repeated: a silent one is forgotten.
 	Every time.Duration `json:"every"`
+	// Application is the binding of an ApplicationFailover, which has a pace of its own; nil for a cluster.
+	// Policy is what it comes from, as [pace.ScopeOfPolicy] takes it.
+	Application *karmada.BindingKey `json:"application,omitempty"`
+	Policy      string              `json:"policy,omitempty"`
+}
+
+// From names the failover that requests: its cluster, or the binding of its application.
+func (r PermitRequest) From() string {
+	if r.Application != nil {
+		return "application " + r.Application.String()
+	}
+	return r.Cluster
 }
 
 // PermitsUsed reports evictions that stand.
@@ -264,4 +282,6 @@ type SetRate struct {
 type Claim struct {
 	Cluster string `json:"cluster"`
 	Binding string `json:"binding"`
+	// Application: an ApplicationFailover moves the binding, and no failover of the cluster.
+	Application bool `json:"application,omitempty"`
 }

@@ -36,12 +36,14 @@ type MigrationState struct {
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 	Permit   pace.Permit          `json:"permit"`
 	Why      rules.Due            `json:"why"` // what made it due
-	Phase    phase.Migration      `json:"phase"`
-	Reason   reason.Reason        `json:"reason,omitempty"`
-	Message  string               `json:"message,omitempty"`
-	To       []string             `json:"to,omitempty"`
-	Placed   bool                 `json:"placed,omitempty"`
-	OldWork  *karmada.Work        `json:"oldWork,omitempty"`
+	// Unhealthy is the copy whose application is the reason to move, nil where its cluster is.
+	Unhealthy *rules.Arrival  `json:"unhealthy,omitempty"`
+	Phase     phase.Migration `json:"phase"`
+	Reason    reason.Reason   `json:"reason,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	To        []string        `json:"to,omitempty"`
+	Placed    bool            `json:"placed,omitempty"`
+	OldWork   *karmada.Work   `json:"oldWork,omitempty"`
 	// Preserved: the old copy outlives its Work, by the binding's own spec.
 	Preserved bool      `json:"preserved,omitempty"`
 	Began     time.Time `json:"began,omitzero"`
@@ -103,6 +105,8 @@ func (s *MigrationState) Cause() string {
 		return s.Waived()
 	case kind == IntentRecover:
 		return record.CauseRecovery
+	case s.Unhealthy != nil:
+		return record.CauseApplication
 	default:
 		return ""
 	}

@@ -17,6 +17,10 @@ const (
 	TypeClusterFailover  = "ClusterFailover"
 	TypeBindingMigration = "BindingMigration"
 	TypeFleetPacer       = "FleetPacer"
+	// TypeApplicationFailover takes the updates pause, resume, cancel, snooze, approve, put-back and release
+	// with the arguments of a ClusterFailover, and the signals binding-observed, grant, pace-changed and
+	// migration-report.
+	TypeApplicationFailover = "ApplicationFailover"
 
 	// Signals of a ClusterFailover.
 	SignalClusterObserved  = "cluster-observed"  // ClusterObserved, from the controller
@@ -109,10 +113,20 @@ func BindingMigrationID(instance, cluster string, key karmada.BindingKey) string
 	return withInstance(instance, "binding-migration/"+cluster+"/"+key.String())
 }
 
+// ApplicationFailoverID is "application-failover/<namespace|->/<name>", its tail hashed when long.
+func ApplicationFailoverID(instance string, key karmada.BindingKey) string {
+	return Storable(ApplicationFailoverPrefix(instance) + key.String())
+}
+
+// ApplicationFailoverPrefix is what every [ApplicationFailoverID] of an instance begins with.
+func ApplicationFailoverPrefix(instance string) string {
+	return withInstance(instance, "application-failover/")
+}
+
 // OfInstance reports whether an id is that of a workflow of an instance.
 func OfInstance(instance, id string) bool {
 	return id == FleetPacerID(instance) || strings.HasPrefix(id, ClusterFailoverID(instance, "")) ||
-		strings.HasPrefix(id, withInstance(instance, "binding-migration/"))
+		strings.HasPrefix(id, withInstance(instance, "binding-migration/")) || strings.HasPrefix(id, ApplicationFailoverPrefix(instance))
 }
 
 // FleetPacerID is "fleet-pacer".

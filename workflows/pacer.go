@@ -25,11 +25,18 @@ type PacerState struct {
 	InForce map[string]string `json:"inForce,omitempty"`
 	// Schedule are the moments of the evictions, and the permits that are out.
 	Schedule pace.Schedule `json:"schedule"`
-	// Requests are the open ones by cluster.
+	// Applications are those of application failovers, which have a pace of their own. Permits of both are
+	// numbered together.
+	Applications pace.Schedule `json:"applications,omitzero"`
+	// Suspicions are the releases that hold the moves of applications.
+	Suspicions pace.Suspicions `json:"suspicions,omitempty"`
+	// Requests are the open ones, by who requests.
 	Requests map[string]Request `json:"requests,omitempty"`
 	// Served is the cluster of the newest grant: of equals the one after it is next.
 	Served string `json:"served,omitempty"`
-	Orders Orders `json:"orders"`
+	// ServedApplication is the same of application failovers.
+	ServedApplication string `json:"servedApplication,omitempty"`
+	Orders            Orders `json:"orders"`
 	// HaltedAt is since when Orders halt, as far as this pacer has seen it.
 	HaltedAt time.Time `json:"haltedAt,omitzero"`
 	// Migrations remembers the bindings that were moved within the last hour.

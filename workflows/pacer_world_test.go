@@ -60,7 +60,7 @@ type granted struct {
 }
 
 // MayRemove is not asked: the test asks over the real update.
-func (p *pacing) MayRemove(context.Context, string, string) error { return nil }
+func (p *pacing) MayRemove(context.Context, string, string, bool) error { return nil }
 
 // Used is not told either.
 func (p *pacing) Used(context.Context, int64, string) error { return nil }

@@ -61,7 +61,13 @@ type story struct {
 	// second is when m2's failover begins, in a chained failure; 0 for none.
 	second time.Duration
 	// again is when m1's next failover begins, the first one having ended; 0 for none.
-	again     time.Duration
+	again time.Duration
+	// application: the story is of the failover of the application shop/app, and not of m1's.
+	application bool
+	arrivals    rules.Arrivals // of an earlier failover of it
+	// takesOver is when m1's own failover begins in such a story; 0 for none.
+	takesOver time.Duration
+	ended     workflows.ApplicationReport
 	refused   *refusals
 	trail     world.Trail                 // what was recorded
 	reports   []workflows.MigrationReport // in their order
@@ -128,7 +134,7 @@ type fakePacer struct {
 	asked, used int
 }
 
-func (p *fakePacer) MayRemove(context.Context, string, string) error { return p.refuse }
+func (p *fakePacer) MayRemove(context.Context, string, string, bool) error { return p.refuse }
 
 func (p *fakePacer) MigratedTooOften(_ context.Context, bindings []string) (map[string]time.Time, error) {
 	p.asked++
@@ -394,11 +400,12 @@ func (s *story) run() {
 	s.t.Helper()
 	const cluster = "m1"
 	reader := activities.Reader(s.world)
+	s.settings.Applications = true
 	if s.deletions {
 		reader = activities.DrainDeleting{Reader: s.world}
 	}
 	a := &activities.Activities{
-		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Migrations: s.world, Pacer: s.pacer, Prober: s.prober, Manager: s.world, Controller: s.controller,
+		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Migrations: s.world, Applications: s, Pacer: s.pacer, Prober: s.prober, Manager: s.world, Controller: s.controller,
 		Clock: world.Clock{W: s.world}, Meter: s.meter, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts = a
@@ -420,11 +427,34 @@ func (s *story) run() {
 				s.hint(task.Owner(), workflows.SignalBindingObserved, f)
 			}
 		}
+		if s.application {
+			s.hint(workflows.ApplicationFailoverID("", f.Key), workflows.SignalBindingObserved, f)
+		}
 		s.lookSoon()
 	}
 	s.env.RegisterWorkflow(hostChained)
 	s.env.RegisterWorkflow(hostAgain)
+	s.execute(cluster)
+	require.True(s.t, s.env.IsWorkflowCompleted())
+	require.NoError(s.t, s.env.GetWorkflowError())
+	if s.application {
+		require.NoError(s.t, s.env.GetWorkflowResult(&s.ended))
+	} else {
+		require.NoError(s.t, s.env.GetWorkflowResult(&s.report))
+	}
+	require.Empty(s.t, s.refused.all(), "a transition that the tables of phases do not have")
+	for _, a := range s.accepted {
+		require.True(s.t, a.done)
+		require.NoError(s.t, a.err)
+	}
+}
+
+// execute starts the host of the story.
+func (s *story) execute(cluster string) {
+	s.env.RegisterWorkflow(hostApplication)
 	switch {
+	case s.application:
+		s.env.ExecuteWorkflow(hostApplication, karmada.BindingKey{Namespace: "shop", Name: "app"}, s.takesOver)
 	case s.again > 0:
 		s.env.ExecuteWorkflow(hostAgain, s.again)
 	case s.second > 0:
@@ -433,14 +463,6 @@ func (s *story) run() {
 		s.env.ExecuteWorkflow(hostBehindOlder, cluster, s.older)
 	default:
 		s.env.ExecuteWorkflow(host, cluster)
-	}
-	require.True(s.t, s.env.IsWorkflowCompleted())
-	require.NoError(s.t, s.env.GetWorkflowError())
-	require.NoError(s.t, s.env.GetWorkflowResult(&s.report))
-	require.Empty(s.t, s.refused.all(), "a transition that the tables of phases do not have")
-	for _, a := range s.accepted {
-		require.True(s.t, a.done)
-		require.NoError(s.t, a.err)
 	}
 }
 

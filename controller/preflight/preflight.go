@@ -76,6 +76,8 @@ type Preflight struct {
 	Permissions []k8sadapter.Permission
 	// KarmadaPolicies reports that Lifeboat acts on ClusterTaintPolicies, too.
 	KarmadaPolicies bool
+	// Applications reports that Lifeboat acts on spec.failover.application.
+	Applications bool
 	// Plugins are the plug-ins that prove a new copy healthy.
 	Plugins proof.Plugins
 }
@@ -89,7 +91,7 @@ func (p Preflight) Run(ctx context.Context) []Check {
 	checks = append(checks, p.settings(), p.definitions(ctx), p.version(ctx))
 	checks = append(checks, p.permissions(ctx)...)
 	manager, seen := p.manager(ctx)
-	return append(checks, seen, p.evictor(ctx, manager), p.rules(ctx, manager), p.plugins())
+	return append(checks, seen, p.evictor(ctx, manager), p.rules(ctx, manager), p.applications(manager), p.plugins())
 }
 
 // Verdict is the worst result of all: Failed before Unknown before Warning.
@@ -264,6 +266,25 @@ func (p Preflight) rules(ctx context.Context, m *rules.ControllerManager) Check 
 		c.Do = "set rules.karmadaPolicies: false, or --controllers=*,-clustertaintpolicy of karmada-controller-manager"
 	case len(policies) > 0:
 		c.Found = fmt.Sprintf("ClusterTaintRules and %d ClusterTaintPolicies, by Lifeboat alone", len(policies))
+	}
+	return c
+}
+
+// applications fails where Karmada's own controller moves applications as well.
+func (p Preflight) applications(m *rules.ControllerManager) Check {
+	c := Check{Name: "Application failover", Result: OK, Found: "Karmada's own controller follows spec.failover.application"}
+	const off = "--controllers=*,-applicationFailover of karmada-controller-manager"
+	switch {
+	case p.Applications && m == nil:
+		c.Result, c.Found, c.Do = Warning, "Lifeboat follows spec.failover.application; whether Karmada's own controller does, too, could not be checked", "make sure of "+off
+	case p.Applications && m.Applications:
+		c.Result, c.Found, c.Do = Failed, "both Lifeboat and Karmada's own controller move applications that are Unhealthy", "set applicationFailover.enabled: false, or "+off
+	case p.Applications:
+		c.Found = "Lifeboat alone follows spec.failover.application"
+	case m != nil && !m.Applications:
+		c.Found = "nothing follows spec.failover.application: Karmada's own controller is off, and so is applicationFailover.enabled"
+	case m == nil:
+		c.Found = "applicationFailover.enabled is off"
 	}
 	return c
 }

@@ -554,3 +554,27 @@ func TestSetup_Retention_IsSetOnlyWhenGiven(t *testing.T) {
 	require.Equal(t, 1, s.updates)
 	require.Contains(t, out.String(), "keeps closed workflows for 720h0m0s now; it was 24h0m0s")
 }
+
+// Rules: R4.15-20.
+func TestApplications_TwoThatMoveThem_IsRefused(t *testing.T) {
+	on, off := &rules.ControllerManager{Applications: true}, &rules.ControllerManager{}
+	for name, c := range map[string]struct {
+		enabled bool
+		manager *rules.ControllerManager
+		want    Result
+		found   string
+	}{
+		"both":           {enabled: true, manager: on, want: Failed, found: "both"},
+		"Lifeboat alone": {enabled: true, manager: off, want: OK, found: "Lifeboat alone"},
+		"not known":      {enabled: true, want: Warning, found: "could not be checked"},
+		"Karmada alone":  {manager: on, want: OK, found: "Karmada's own"},
+		"neither":        {manager: off, want: OK, found: "nothing follows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := Preflight{Applications: c.enabled}.applications(c.manager)
+			require.Equal(t, c.want, check.Result)
+			require.Contains(t, check.Found, c.found)
+			require.Equal(t, c.want != OK, check.Do != "")
+		})
+	}
+}

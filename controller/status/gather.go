@@ -59,6 +59,8 @@ type Overview struct {
 	Pacer     *workflows.PacerStatus `json:"pacer,omitempty"`
 	Failovers []Failover             `json:"failovers"`
 	Kept      []Kept                 `json:"kept,omitempty"`
+	// Applications are those whose failover runs.
+	Applications []workflows.ApplicationStatus `json:"applications,omitempty"`
 	// Runbook has the URL of the reason of an unusual pace.
 	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
 	// Unread lists what could not be read.
@@ -101,6 +103,9 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 			continue // closed since
 		}
 		all.Failovers = append(all.Failovers, f)
+	}
+	if all.Applications, err = s.applications(ctx); err != nil {
+		all.Unread = append(all.Unread, "applications: "+inWords(err))
 	}
 	if s.Bindings != nil {
 		if all.Kept, err = s.kept(ctx); err != nil {
@@ -198,19 +203,46 @@ func (s Source) Running(ctx context.Context) ([]string, error) {
 	return slices.Compact(clusters), nil
 }
 
-// failovers lists the runs of this installation's failovers, page by page. It ends after an error.
+// mostApplications bounds how many failovers of applications are queried.
+const mostApplications = 100
+
+// applications queries the failovers of applications that run; one that does not answer is left out.
+func (s Source) applications(ctx context.Context) ([]workflows.ApplicationStatus, error) {
+	var all []workflows.ApplicationStatus
+	for run, err := range s.executions(ctx, workflows.TypeApplicationFailover, workflows.ApplicationFailoverPrefix(s.Instance), "ExecutionStatus = 'Running'") {
+		if err != nil {
+			return all, err
+		}
+		var one workflows.ApplicationStatus
+		if s.query(ctx, run.GetExecution().GetWorkflowId(), &one, workflows.QueryStatus) == nil {
+			all = append(all, one)
+		}
+		if len(all) == mostApplications {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b workflows.ApplicationStatus) int { return a.Key.Compare(b.Key) })
+	return all, nil
+}
+
+// failovers lists the runs of this installation's failovers of clusters.
 func (s Source) failovers(ctx context.Context, where string) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
+	return s.executions(ctx, workflows.TypeClusterFailover, workflows.ClusterFailoverID(s.Instance, ""), where)
+}
+
+// executions lists the runs of this installation's workflows of a type, page by page. It ends after an error.
+func (s Source) executions(ctx context.Context, kind, prefix, where string) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
 	return func(yield func(*workflowpb.WorkflowExecutionInfo, error) bool) {
 		for token := []byte(nil); ; {
 			page, err := s.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-				Namespace: s.Namespace, NextPageToken: token, Query: fmt.Sprintf("WorkflowType = '%s' AND %s", workflows.TypeClusterFailover, where),
+				Namespace: s.Namespace, NextPageToken: token, Query: fmt.Sprintf("WorkflowType = '%s' AND %s", kind, where),
 			})
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			for _, run := range page.GetExecutions() {
-				if strings.HasPrefix(run.GetExecution().GetWorkflowId(), workflows.ClusterFailoverID(s.Instance, "")) && !yield(run, nil) {
+				if strings.HasPrefix(run.GetExecution().GetWorkflowId(), prefix) && !yield(run, nil) {
 					return
 				}
 			}

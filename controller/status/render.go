@@ -40,6 +40,7 @@ func (v View) Overview(all Overview) {
 		v.Line("")
 		t.Render()
 	}
+	v.applications(all.Applications)
 	if len(all.Kept) > 0 {
 		v.Line("\nLeft to an operator (each bans its cluster for the binding until its task is dropped):")
 		t := v.Table("Binding", "Cluster", "Reason", "By")
@@ -52,6 +53,23 @@ func (v View) Overview(all Overview) {
 		v.Line("\nNot read: %s", note)
 	}
 	show.LookUp(v.Page, all.Runbook)
+}
+
+// applications shows the applications that are Unhealthy, and when they move.
+func (v View) applications(all []workflows.ApplicationStatus) {
+	if len(all) == 0 {
+		return
+	}
+	v.Line("\nApplications that are Unhealthy:")
+	t := v.Table("Binding", "Phase", "For", "Next", "Reason", "Message")
+	for _, a := range all {
+		next := ""
+		if !a.Next.IsZero() {
+			next = "in " + view.Span(max(0, a.Next.Sub(v.Now)))
+		}
+		t.AppendRow(table.Row{a.Key.String(), string(a.Phase), v.Age(a.Entered), next, string(a.Reason), show.Short(a.Message, 60)})
+	}
+	t.Render()
 }
 
 func (v View) pacer(p *workflows.PacerStatus) {

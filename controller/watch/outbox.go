@@ -25,9 +25,10 @@ var ErrFull = errors.New("run takes no more signals")
 
 // Start says which workflow to start with a signal.
 type Start struct {
-	Type       string // workflows.TypeClusterFailover or TypeFleetPacer
+	Type       string // workflows.TypeClusterFailover, TypeApplicationFailover or TypeFleetPacer
 	WorkflowID string
-	Cluster    string // of a ClusterFailover
+	Cluster    string             // of a ClusterFailover
+	Binding    karmada.BindingKey // of an ApplicationFailover
 }
 
 // Sender delivers signals, one attempt each.
@@ -155,6 +156,16 @@ func (o *Outbox) Owner(owner string, fact proof.BindingFact) {
 			}
 		},
 	}, item{key: fact.Key.String(), binding: fact})
+}
+
+// Application implements Signals.
+func (o *Outbox) Application(fact proof.BindingFact, start bool) {
+	to := Start{Type: workflows.TypeApplicationFailover, Binding: fact.Key, WorkflowID: workflows.ApplicationFailoverID(o.Instance, fact.Key)}
+	o.put(&destination{
+		to: to, signal: workflows.SignalBindingObserved, queue: factQueue{newest: true}, spacing: o.Coalesce,
+		wrap:    func(items []item) any { return items[0].binding },
+		missing: func([]item) {}, // it ended, or was never started
+	}, item{key: fact.Key.String(), binding: fact, start: start})
 }
 
 // Fleet implements Signals.

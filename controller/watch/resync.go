@@ -44,6 +44,9 @@ func (d *Router) Resync(ctx context.Context, owners Owners, instance string) err
 		}
 		d.refresh(cluster, running)
 	}
+	if err := d.checkApplications(ctx, owners, instance); err != nil {
+		return err
+	}
 	return d.checkOwners(ctx, owners)
 }
 

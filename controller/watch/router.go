@@ -21,6 +21,8 @@ type Signals interface {
 	Owner(owner string, fact proof.BindingFact)
 	// Adopt signals a cluster's failover, starting it if need be, to take over a task.
 	Adopt(cluster string, fact proof.BindingFact)
+	// Application signals to the failover of an application; start starts it when it does not run.
+	Application(fact proof.BindingFact, start bool)
 	// Fleet signals to the pacer, starting it if need be, that the fleet changed, with the
 	// results of the external probe.
 	Fleet(probed rules.Probed)
@@ -48,6 +50,8 @@ type Router struct {
 	awaitProbe bool
 	// checked is the last binding whose owner was checked.
 	checked string
+	// applications is nil where application failovers are off.
+	applications *applications
 }
 
 // NewRouter makes an empty router.
@@ -91,6 +95,9 @@ func (d *Router) ClusterChanged(old, current *karmada.Cluster) {
 	if old == nil || faulty(d.rules, *old) != faulty(d.rules, *current) {
 		d.signals.Fleet(d.externalProbe.Known())
 	}
+	if old != nil && rules.FailsItself(*old) != rules.FailsItself(*current) {
+		d.signalApplicationsOn(current.Name)
+	}
 	if old != nil && old.ProvesNothing() != current.ProvesNothing() {
 		d.signalOwnersOn(current.Name)
 	}
@@ -104,6 +111,7 @@ func (d *Router) ClusterDeleted(last *karmada.Cluster) {
 	delete(d.clusters, last.Name)
 	delete(d.sent, last.Name)
 	d.signals.Fleet(d.externalProbe.Known())
+	d.signalApplicationsOn(last.Name)
 	d.signalOwnersOn(last.Name)
 	if d.open[last.Name] {
 		d.signals.Cluster(rules.ClusterFact{

@@ -41,6 +41,7 @@ func (d *Router) BindingChanged(old, current *karmada.Binding) {
 	if old == nil || before.fingerprint != now.fingerprint {
 		d.signalFailovers(before, now)
 	}
+	d.applicationChanged(current, now)
 }
 
 // BindingDeleted removes a binding and signals every workflow that it concerned.
@@ -50,6 +51,7 @@ func (d *Router) BindingDeleted(last *karmada.Binding) {
 	d.forget(last.Key)
 	gone := observe(last)
 	gone.fact.Deleted = true
+	d.applicationGone(gone.fact)
 	for _, h := range gone.owned() {
 		d.signalOwner(h, gone.fact)
 	}

@@ -49,6 +49,11 @@ func (r *sentSignals) Owner(owner string, f proof.BindingFact) {
 func (r *sentSignals) Adopt(cluster string, f proof.BindingFact) {
 	r.add("adopt %s: %s", cluster, factText(f))
 }
+
+func (r *sentSignals) Application(f proof.BindingFact, start bool) {
+	r.add("application %s start %t", factText(f), start)
+}
+
 func (r *sentSignals) Fleet(rules.Probed) { r.add("fleet") }
 
 func factText(f proof.BindingFact) string {

@@ -56,6 +56,12 @@ func (t Temporal) SignalWithStart(ctx context.Context, start Start, signal strin
 
 func (t Temporal) options(start Start) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{ID: start.WorkflowID, TaskQueue: t.TaskQueue}
+	if start.Type == workflows.TypeApplicationFailover {
+		options.StaticSummary = "Failover of application " + start.Binding.String()
+		options.StaticDetails = applicationDetails
+		options.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.SearchBinding.ValueSet(workflows.Storable(start.Binding.String())))
+		return options
+	}
 	if start.Cluster == "" {
 		options.StaticSummary = "Paces the evictions of all failovers"
 		options.StaticDetails = pacerDetails
@@ -75,8 +81,11 @@ func (t Temporal) Failover(cluster string) (client.StartWorkflowOptions, any) {
 }
 
 func (t Temporal) params(start Start) any {
-	if start.Type == workflows.TypeFleetPacer {
+	switch start.Type {
+	case workflows.TypeFleetPacer:
 		return workflows.FleetPacerParams{Instance: t.Instance}
+	case workflows.TypeApplicationFailover:
+		return workflows.ApplicationFailoverParams{Instance: t.Instance, Binding: start.Binding}
 	}
 	return workflows.ClusterFailoverParams{Instance: t.Instance, Cluster: start.Cluster}
 }
@@ -88,6 +97,12 @@ const (
 - Each binding that moves is a workflow of its own: see *Relationships*.
 - *Request Cancellation* is the same as ` + "`lifeboat cancel`" + `: what is unplaced goes back, what is placed keeps both copies.
 - *Terminate* cleans nothing up. The controller then starts a new run, which takes over what it finds.
+- Never *Reset*: it repeats decisions that Karmada has moved past.`
+
+	applicationDetails = `**Current Details** is the live page of this failover: how each copy is, for how long it may stay so, what comes next.
+
+- *Request Cancellation* is the same as ` + "`lifeboat cancel`" + `: nothing of it moves until it was healthy once.
+- *Terminate* cleans nothing up. The controller then starts a new run, whose clocks begin again.
 - Never *Reset*: it repeats decisions that Karmada has moved past.`
 
 	pacerDetails = `**Current Details** is the live page of the fleet's pace: tier, rate, who waits.

@@ -48,8 +48,10 @@ type Watcher struct {
 	Resync   time.Duration
 	// OnDeletion says what a deletion timestamp on a cluster means.
 	OnDeletion rules.DeletionPolicy
-	Metrics    *telemetry.ControllerMetrics
-	Log        *slog.Logger
+	// Applications: failovers of applications are started.
+	Applications bool
+	Metrics      *telemetry.ControllerMetrics
+	Log          *slog.Logger
 }
 
 // syncPoll is how often a new watch is checked for whether it has synced.
@@ -59,6 +61,9 @@ const syncPoll = 100 * time.Millisecond
 func (w *Watcher) Run(ctx context.Context) {
 	router := NewRouter(w.Outbox)
 	w.Outbox.Open(router)
+	if w.Applications {
+		router.FollowApplications()
+	}
 	if w.Fresh != nil {
 		w.Outbox.startCheck = &startCheck{now: w.Fresh, router: router, read: w.drained}
 	}

@@ -100,7 +100,9 @@ type Binding struct {
 	PreservesCopies       bool
 	SoftTolerationSeconds *int64 // spec.failover.cluster.tolerationSeconds, where the API has it
 	// StateRules are spec.failover.cluster.statePreservation.rules.
-	StateRules            []StateRule
+	StateRules []StateRule
+	// Application is spec.failover.application, nil where that is not set.
+	Application           *ApplicationFailover
 	RescheduleTriggeredAt *time.Time
 
 	// PlacementPending reports that the scheduler has yet to apply spec.placement.
@@ -128,6 +130,23 @@ type Resource struct {
 	Name       string
 	UID        types.UID
 }
+
+// ApplicationFailover is spec.failover.application: the workload leaves a cluster on which it has
+// been unhealthy for longer than it tolerates.
+type ApplicationFailover struct {
+	// TolerationSeconds is decisionConditions.tolerationSeconds, DefaultApplicationToleration where
+	// it is not set. A negative one is kept, for the rules to refuse.
+	TolerationSeconds int64
+	// PurgeMode is empty where the field is.
+	PurgeMode PurgeMode
+	// GraceSeconds is gracePeriodSeconds, 0 where that is not set.
+	GraceSeconds int64
+	// StateRules are statePreservation.rules.
+	StateRules []StateRule
+}
+
+// DefaultApplicationToleration is Karmada's default of decisionConditions.tolerationSeconds.
+const DefaultApplicationToleration = 300
 
 // Component is one of spec.components. Request is what one of its replicas requests,
 // nil when nothing was said.

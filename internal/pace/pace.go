@@ -87,6 +87,13 @@ type Config struct {
 	LargeFleet    int     `json:"largeFleetThreshold"`
 	// MigrationsPerHour is how often one binding may be moved within an hour; 0 does not count.
 	MigrationsPerHour int `json:"migrationsPerHour,omitempty"`
+	// ApplicationRate is evictions per second of application failovers, beside EvictionRate; 0 is a
+	// quarter of that.
+	ApplicationRate float64 `json:"applicationRate,omitempty"`
+	// BreakerShare is the share (0..1] of Unhealthy applications above which a release is suspected,
+	// and BreakerWindow for how long it has to be below that; a share of 0 suspects none.
+	BreakerShare  float64       `json:"breakerShare,omitempty"`
+	BreakerWindow time.Duration `json:"breakerWindow,omitempty"`
 	// UnlimitedChunk bounds the permits that are out when Unlimited.
 	UnlimitedChunk int `json:"unlimitedChunk"`
 }

@@ -189,6 +189,13 @@ func (s *Schedule) TakeBack(last time.Time) {
 	s.Last, s.Out = last, s.Out[:len(s.Out)-1]
 }
 
+// Has reports whether a permit is out, or its use was reported lately.
+func (s *Schedule) Has(number int64) bool {
+	return slices.Contains(s.Told, number) || slices.ContainsFunc(s.Out, func(g Granted) bool {
+		return number >= g.Number && number < g.Number+int64(g.Size)
+	})
+}
+
 // Use counts a permit whose eviction is known to stand, once; false means that it was counted
 // before. Each grant ends at most as often as it has permits.
 func (s *Schedule) Use(number int64, now time.Time) (first bool) {

@@ -39,6 +39,7 @@ func Settings(c config.Config) activities.Settings {
 		},
 		ModeExceptions:       c.Modes,
 		Pace:                 c.Pace,
+		Applications:         c.Applications.Enabled,
 		DefaultTolerations:   c.Defaults.Tolerations,
 		ExcludeNamespaces:    c.Selectors.ExcludeNamespaces,
 		RoomUnknownOK:        c.Capacity.UnknownIsRoom,

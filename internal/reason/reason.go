@@ -148,6 +148,12 @@ const (
 	DependentsNotBack Reason = "DependentsNotBack" // after a restore a dependent is not wanted on the cluster yet; if it lasts, check Karmada's dependencies distributor
 	Drained           Reason = "Drained"           // an operator ordered the cluster emptied; end the drain when the work is done
 	TaintOrdered      Reason = "TaintOrdered"      // an operator ordered a taint that moves bindings
+	Unhealthy         Reason = "Unhealthy"         // a copy is Unhealthy; it moves when that has lasted for as long as it tolerates
+	ClockStopped      Reason = "ClockStopped"      // its health is not known, or its cluster fails: the time does not count
+	Healed            Reason = "Healed"            // no copy is Unhealthy any more
+	TakenOver         Reason = "TakenOver"         // its cluster fails: the failover of the cluster goes on with the move
+	SameRevision      Reason = "SameRevisionSick"  // the revision that was moved is Unhealthy on its new cluster, too: repair the workload; a new revision has a time of its own
+	ReleaseSuspected  Reason = "ReleaseSuspected"  // too many workloads of one policy, one cluster or the fleet are Unhealthy at once; check the release, or resume fleet to move them all the same
 )
 
 // Reasons around the external probe.

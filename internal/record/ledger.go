@@ -147,7 +147,9 @@ func (r Result) foldable(closing bool) bool {
 
 // binds: an operator decided this in this attempt; folded, it would be forgotten and the binding be
 // moved against the order.
-func (r Result) binds() bool { return r.Cause != "" && r.Cause != CauseRecovery }
+func (r Result) binds() bool {
+	return r.Cause != "" && r.Cause != CauseRecovery && r.Cause != CauseApplication
+}
 
 func (l *Ledger) foldedInto(outcome phase.Outcome) *queue.BindingSet {
 	if l.Folded == nil {
@@ -269,6 +271,9 @@ type PendingPurge struct {
 
 // CauseRecovery is the cause of an end that the cluster's recovery brought.
 const CauseRecovery = "recovery"
+
+// CauseApplication is the cause of a migration that the health of its application brought.
+const CauseApplication = "application"
 
 // SaidCause is the cause as it is shown: outcome and reason show a recovery by themselves.
 func SaidCause(cause string) string {

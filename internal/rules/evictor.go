@@ -32,6 +32,8 @@ type ControllerManager struct {
 	Evicts string
 	// Taints reports that its own ClusterTaintPolicy controller acts.
 	Taints bool
+	// Applications reports that its own applicationFailover controller moves workloads.
+	Applications bool
 }
 
 // ReadControllerManager reads the flags as Karmada does: its taint manager evicts only
@@ -40,7 +42,7 @@ type ControllerManager struct {
 // on only with that gate.
 func ReadControllerManager(args []string) ControllerManager {
 	gate, manager, eviction := false, true, false
-	off := false
+	off, applications := false, true
 	for _, arg := range args {
 		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		on := !given || value == "true"
@@ -52,10 +54,10 @@ func ReadControllerManager(args []string) ControllerManager {
 		case "enable-no-execute-taint-eviction":
 			eviction = on
 		case "controllers":
-			off = leavesOut(value, "clustertaintpolicy")
+			off, applications = leavesOut(value, "clustertaintpolicy"), !leavesOut(value, "applicationFailover")
 		}
 	}
-	out := ControllerManager{Taints: gate && !off}
+	out := ControllerManager{Taints: gate && !off, Applications: applications}
 	if gate && manager && eviction {
 		out.Evicts = "karmada-controller-manager runs with --feature-gates=Failover=true, its taint manager and --enable-no-execute-taint-eviction"
 	}

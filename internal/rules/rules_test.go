@@ -441,6 +441,7 @@ func TestKarmada6925WhatTheControllerManagersFlagsAddUpTo(t *testing.T) {
 			got := rules.ReadControllerManager(tc.args)
 			require.Equal(t, tc.evicts, got.Evicts != "", got.Evicts)
 			require.Equal(t, tc.taints, got.Taints)
+			require.Equal(t, !strings.Contains(name, "only some"), got.Applications)
 		})
 	}
 }

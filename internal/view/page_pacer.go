@@ -25,9 +25,11 @@ type Pacer struct {
 	// Next is the moment of the next permit.
 	Next     time.Time
 	Requests []RequestLine
-	Granted  int64
-	Written  int64
-	Unused   int64
+	// Suspected are the releases that hold the moves of applications.
+	Suspected []string
+	Granted   int64
+	Written   int64
+	Unused    int64
 	// Assessed is when the fleet was last assessed.
 	Assessed time.Time
 	// Runbook is the URL of the runbook; empty makes no links.
@@ -52,6 +54,9 @@ func (v Pacer) Doc(rows int) Doc {
 	p.asOf(v.Now, false)
 	p.fact("Reason", v.why(p))
 	p.fact("Faulty", v.faulty(rows))
+	for _, scope := range v.Suspected {
+		p.note("**⚠ %s:** %s. None of them moves; to move them all the same: `lifeboat resume fleet --reason \"…\"`", p.reason(reason.ReleaseSuspected), text(scope))
+	}
 	p.fact("Ordered", v.ordered())
 	p.fact("Ends", v.ends())
 	p.fact("Queued", v.queued())

@@ -66,6 +66,9 @@ func (p post) Owner(owner string, fact proof.BindingFact) {
 	})
 }
 
+// Application implements watch.Signals: the router follows none here.
+func (post) Application(proof.BindingFact, bool) {}
+
 // Fleet implements watch.Signals.
 func (p post) Fleet(rules.Probed) {
 	p.put(letter{

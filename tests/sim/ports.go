@@ -237,14 +237,14 @@ func (p ports) MigratedTooOften(ctx context.Context, bindings []string) (map[str
 const claimTries = 4
 
 // MayRemove implements activities.Pacer: it asks the pacer of this environment by its update.
-func (p ports) MayRemove(ctx context.Context, cluster, binding string) error {
+func (p ports) MayRemove(ctx context.Context, cluster, binding string, application bool) error {
 	a := attemptOf(ctx)
 	for range claimTries {
 		wait := tick
 		if p.s.dice.chance("slow-claim", cluster) {
 			wait = p.s.dice.span("slow-claim-for", cluster, 12*time.Second)
 		}
-		said := p.s.update(workflows.FleetPacerID(""), workflows.UpdateClaim, workflows.Claim{Cluster: cluster, Binding: binding}, nil)
+		said := p.s.update(workflows.FleetPacerID(""), workflows.UpdateClaim, workflows.Claim{Cluster: cluster, Binding: binding, Application: application}, nil)
 		a.sleep(wait)
 		switch {
 		case !said.done:

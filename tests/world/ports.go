@@ -118,6 +118,22 @@ func (w *World) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 	return w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
 }
 
+// Revision is what SetRevision said of a binding, wherever it has a Work.
+func (w *World) Revision(_ context.Context, b *karmada.Binding, cluster string) (string, error) {
+	defer w.lock()()
+	namespace, name := workName(b.Key, cluster)
+	if w.works[namespace+"/"+name] == nil {
+		return "", karmada.ErrGone
+	}
+	return cmp.Or(w.revisions[b.Key], "first"), nil
+}
+
+// SetRevision gives the workload of a binding another pod template.
+func (w *World) SetRevision(key karmada.BindingKey, revision string) {
+	defer w.lock()()
+	w.revisions[key] = revision
+}
+
 // WorkloadLabels reads the labels in the Works of bindings on a cluster.
 func (w *World) WorkloadLabels(_ context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
 	defer w.lock()()

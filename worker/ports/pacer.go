@@ -11,6 +11,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -19,6 +20,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 )
 
 // Pacer sends requests to the FleetPacer of one instance.
@@ -35,11 +37,11 @@ type Pacer struct {
 }
 
 // MayRemove sends the update and waits for its answer.
-func (p Pacer) MayRemove(ctx context.Context, cluster, binding string) error {
+func (p Pacer) MayRemove(ctx context.Context, cluster, binding string, application bool) error {
 	handle, err := p.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID:   p.id(),
 		UpdateName:   workflows.UpdateClaim,
-		Args:         []any{workflows.Claim{Cluster: cluster, Binding: binding}},
+		Args:         []any{workflows.Claim{Cluster: cluster, Binding: binding, Application: application}},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
@@ -81,7 +83,7 @@ func (p Pacer) id() string { return workflows.FleetPacerID(p.Instance) }
 // Remember finds the run before the chain of currentRunID and reads what it left. Only the list
 // of runs has its id, and that list lags: everything else is read from the run itself.
 func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.PacerMemory, error) {
-	runID, err := p.previous(ctx, currentRunID)
+	runID, err := previous(ctx, p.Client, p.Namespace, p.id(), currentRunID)
 	if err != nil || runID == "" {
 		return activities.PacerMemory{}, err
 	}
@@ -108,16 +110,16 @@ func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.Pa
 	}
 }
 
-// previous is the newest listed run other than the current one, empty when there is none.
-func (p Pacer) previous(ctx context.Context, currentRunID string) (string, error) {
-	quoted := strings.ReplaceAll(p.id(), `"`, `\"`)
-	list, err := p.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: p.Namespace,
+// previous is the newest listed run of a workflow other than the current one, empty when there is none.
+func previous(ctx context.Context, c client.Client, namespace, id, currentRunID string) (string, error) {
+	quoted := strings.ReplaceAll(id, `"`, `\"`)
+	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: namespace,
 		PageSize:  100,
 		Query:     fmt.Sprintf(`WorkflowId = "%s"`, quoted),
 	})
 	if err != nil {
-		return "", fmt.Errorf("list runs of %s: %w", p.id(), err)
+		return "", fmt.Errorf("list runs of %s: %w", id, err)
 	}
 	var newest *workflowpb.WorkflowExecutionInfo
 	for _, run := range list.GetExecutions() {
@@ -192,6 +194,34 @@ func (m Migrations) OldWork(ctx context.Context, workflowID string) (*karmada.Wo
 		return nil, fmt.Errorf("answer of %s: %w", workflowID, err)
 	}
 	return status.OldWork, nil
+}
+
+// Applications reads what earlier application failovers reported.
+type Applications struct {
+	Client client.Client
+	// Namespace is the client's.
+	Namespace string
+}
+
+// Arrivals reads the report of the run before. One that is gone, still runs, or was ended from outside reports none.
+func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, error) {
+	runID, err := previous(ctx, a.Client, a.Namespace, workflowID, currentRunID)
+	if err != nil || runID == "" {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	var report workflows.ApplicationReport
+	var missing *serviceerror.NotFound
+	var failed *temporal.WorkflowExecutionError
+	err = a.Client.GetWorkflow(ctx, workflowID, runID).Get(ctx, &report)
+	if errors.As(err, &missing) || errors.As(err, &failed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the report of %s: %w", workflowID, err)
+	}
+	return report.Arrivals, nil
 }
 
 // batchDelay is how long evictions are collected before they are reported: each message costs the

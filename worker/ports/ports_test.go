@@ -72,7 +72,7 @@ func TestMayRemove_AsksThePacer(t *testing.T) {
 					sent = append(sent, o)
 				}
 			})
-			require.ErrorIs(t, Pacer{Client: c, Instance: "eu"}.MayRemove(t.Context(), "a", "shop/cart"), says)
+			require.ErrorIs(t, Pacer{Client: c, Instance: "eu"}.MayRemove(t.Context(), "a", "shop/cart", false), says)
 			require.Len(t, sent, 1)
 			require.Equal(t, "eu/fleet-pacer", sent[0].WorkflowID)
 			require.Equal(t, []any{workflows.Claim{Cluster: "a", Binding: "shop/cart"}}, sent[0].Args)

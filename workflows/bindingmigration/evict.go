@@ -49,6 +49,7 @@ func (m *migration) evict() {
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Approval: m.st.Approval, Attempt: m.st.Attempt, Standing: m.st.Standing,
 		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Permit: m.st.Permit, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
+		Unhealthy: m.st.Unhealthy,
 	}
 	m.st.Evicted = workflows.WriteSent
 	m.on(phase.EventWriteSent)
@@ -204,6 +205,8 @@ func (m *migration) awaitPermit() {
 	switch {
 	case m.st.Intent.Stops():
 		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
+	case m.takenOver():
+		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.TakenOver, Message: "the failover of " + m.st.Ref.Cluster + " judges it anew"})
 	case m.st.Permit.Number > 0:
 		m.evict()
 	default:
@@ -215,6 +218,11 @@ func (m *migration) awaitPermit() {
 			m.stillToMove()
 		}
 	}
+}
+
+// takenOver reports whether the failover of a cluster has taken over the migration of an application.
+func (m *migration) takenOver() bool {
+	return m.st.Unhealthy != nil && m.st.Parent == workflows.ClusterFailoverID(m.instance, m.st.Ref.Cluster)
 }
 
 // stillToMove ends a wait for a permit whose binding or cluster is gone, or whose failover does not run.

@@ -84,11 +84,28 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 		li.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationAdopted)
 		return
 	}
+	former := ""
 	if !li.st.Over() {
 		li.st.FailoverID, li.st.Attempt = a.FailoverID, a.Attempt
+		if a.Parent != "" && a.Parent != li.st.Parent && len(a.Parent) <= workflows.MaxID {
+			former, li.st.Parent = li.st.Parent, a.Parent
+		}
 	}
 	li.dirty = true
-	workflow.Go(li.ctx, func(ctx workflow.Context) { li.reportFrom(ctx, li.st.Result) })
+	workflow.Go(li.ctx, func(ctx workflow.Context) {
+		li.reportFrom(ctx, li.st.Result)
+		if former != "" {
+			li.takenFrom(ctx, former)
+		}
+	})
+}
+
+// takenFrom tells the former failover that the migration belongs to another one.
+func (li *listener) takenFrom(ctx workflow.Context, former string) {
+	last := workflows.MigrationReport{Key: li.st.Ref.Key, UID: li.st.Ref.UID, Phase: li.st.Phase, Placed: li.st.Placed, TakenBy: li.st.Parent}
+	if err := workflow.SignalExternalWorkflow(ctx, former, "", workflows.SignalMigrationReport, last).Get(ctx, nil); err != nil {
+		li.log.Warn("could not report that another failover goes on", "former", former, "error", err)
+	}
 }
 
 // letSettle waits until no request without an answer can be on its way any more.

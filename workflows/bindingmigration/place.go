@@ -107,6 +107,7 @@ func (m *migration) removeAgain() {
 	out, err := flow.Run[activities.ActResult](ctx, activities.NameRemoveAgain, activities.EvictRequest{
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
+		Unhealthy: m.st.Unhealthy,
 	})
 	if err == nil && out.End == activities.ActDone {
 		m.st.Ref.Generation = out.Generation

@@ -170,7 +170,7 @@ func (c *children) own(m workflows.Migration) {
 // ownRunning takes over a child that another run started.
 func (c *children) ownRunning(m workflows.Migration) {
 	c.note(m)
-	c.signal(m, workflows.SignalMigrationAdopted, workflows.MigrationAdopted{FailoverID: c.st.FailoverID, Attempt: c.st.Attempt})
+	c.signal(m, workflows.SignalMigrationAdopted, workflows.MigrationAdopted{FailoverID: c.st.FailoverID, Attempt: c.st.Attempt, Parent: workflows.ClusterFailoverID(c.instance, c.cluster)})
 	if _, still := c.st.Migrations[m.Key.String()]; still {
 		c.own(m)
 	}

@@ -1,38 +1,63 @@
 package fleetpacer
 
 import (
+	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
 )
 
-// expire counts the permits that have passed.
-func (p *pacer) expire() {
-	p.st.Unused += int64(p.st.Schedule.Expire(p.now()))
+// lane is the pace of one class of failovers: of clusters, or of applications. Each has permits of its
+// own, so that neither delays the other.
+type lane struct {
+	*pacer
+	applications bool
+	schedule     *pace.Schedule
+	pace         pace.Pace
+	served       *string
 }
 
-// grantAt is when the next permits may be granted.
-func (p *pacer) grantAt() time.Time { return p.st.Schedule.GrantAt(p.st.Pace, p.now()) }
+// lanes are both classes.
+func (p *pacer) lanes() []lane {
+	return []lane{
+		{pacer: p, schedule: &p.st.Schedule, pace: p.st.Pace, served: &p.st.Served},
+		{pacer: p, applications: true, schedule: &p.st.Applications, pace: p.st.Pace.ForApplications(p.st.Config), served: &p.st.ServedApplication},
+	}
+}
 
-// wanted reports whether a failover wants a permit.
-func (p *pacer) wanted() bool {
-	_, equals := p.choose()
+// expire counts the permits that have passed.
+func (p *pacer) expire() {
+	for _, l := range p.lanes() {
+		p.st.Unused += int64(l.schedule.Expire(p.now()))
+	}
+}
+
+// grantAt is when the next permits may be granted to a class.
+func (l lane) grantAt() time.Time { return l.schedule.GrantAt(l.pace, l.now()) }
+
+// wants reports whether a failover of a class wants a permit.
+func (l lane) wants() bool {
+	_, equals := l.choose()
 	return equals > 0
 }
 
-// choose is the cluster with the most urgent binding, and how many want permits with that
-// priority; of equals the one after the cluster that was served last.
-func (p *pacer) choose() (best workflows.Request, equals int) {
-	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
-		r := p.st.Requests[cluster]
+// wanted reports whether a failover wants a permit.
+func (p *pacer) wanted() bool { return slices.ContainsFunc(p.lanes(), lane.wants) }
+
+// choose is the request with the most urgent binding of a class, and how many want permits with that
+// priority; of equals the one after the one that was served last.
+func (l lane) choose() (best workflows.Request, equals int) {
+	for _, from := range workflow.DeterministicKeys(l.st.Requests) {
+		r := l.st.Requests[from]
 		switch {
-		case r.Want <= 0:
+		case r.Want <= 0 || (r.Application != nil) != l.applications || l.holds(r) != nil:
 		case equals == 0 || r.Priority > best.Priority:
 			best, equals = r, 1
 		case r.Priority == best.Priority:
-			if equals++; best.Cluster <= p.st.Served && r.Cluster > p.st.Served {
+			if equals++; best.From() <= *l.served && r.From() > *l.served {
 				best = r
 			}
 		}
@@ -40,44 +65,62 @@ func (p *pacer) choose() (best workflows.Request, equals int) {
 	return best, equals
 }
 
-// mayGrant reports whether permits may be granted now, under a judgement that is fresh.
-func (p *pacer) mayGrant() bool {
-	return !p.halted() && p.st.Orders.Halted == nil && !p.now().Before(p.grantAt()) && p.fresh()
+// holds is the suspicion that holds an application, nil when none does.
+func (p *pacer) holds(r workflows.Request) *pace.Suspicion {
+	if r.Application == nil {
+		return nil
+	}
+	return p.st.Suspicions.Holds(pace.ApplicationScopes(r.Policy, r.Cluster))
+}
+
+// mayGrant reports whether permits may be granted now to a class, under a judgement that is fresh.
+func (l lane) mayGrant() bool {
+	return !l.halted() && l.st.Orders.Halted == nil && !l.now().Before(l.grantAt()) && l.fresh()
 }
 
 // grant gives the permits of the next seconds to the failovers that request them: the most urgent first,
 // equals in equal parts.
 func (p *pacer) grant() {
-	if !p.mayGrant() {
-		return
+	for _, l := range p.lanes() {
+		if l.mayGrant() {
+			l.grant()
+		}
 	}
-	for room := p.st.Schedule.Room(p.st.Pace, p.st.Config, p.now()); room > 0 && p.fresh(); {
-		r, equals := p.choose()
+}
+
+func (l lane) grant() {
+	for room := l.schedule.Room(l.pace, l.st.Config, l.now()); room > 0 && l.fresh(); {
+		r, equals := l.choose()
 		if equals == 0 {
 			return
 		}
 		size := min(r.Want, (room+equals-1)/equals)
 		room -= size
-		p.grantTo(r, size)
+		l.grantTo(r, size)
 	}
 }
 
 // grantTo sends one grant. A request is good for one: a failover that needs more requests again after
 // it, so that a failover that receives no signals any more wastes no more than that.
-func (p *pacer) grantTo(r workflows.Request, size int) {
-	last := p.st.Schedule.Last
-	permits := p.st.Schedule.Grant(p.st.Pace, p.now(), r.Cluster, size)
-	p.st.Served = r.Cluster
-	r.Want, r.Newest, r.Until = 0, p.st.Schedule.Number, permits.Ends()
-	p.st.Requests[r.Cluster] = r
-	p.st.Granted += int64(size)
-	err := p.send(r.Cluster, workflows.SignalGrant, workflows.Grant{Permits: permits, FailoverID: r.FailoverID})
-	if !p.arrived(r.Cluster, workflows.SignalGrant, err) {
-		p.st.Schedule.TakeBack(last) // no failover received it: it was never out
-		p.st.Granted -= int64(size)
+func (l lane) grantTo(r workflows.Request, size int) {
+	last := l.schedule.Last
+	l.schedule.Number = max(l.st.Schedule.Number, l.st.Applications.Number)
+	permits := l.schedule.Grant(l.pace, l.now(), r.Cluster, size)
+	*l.served = r.From()
+	r.Want, r.Newest, r.Until = 0, l.schedule.Number, permits.Ends()
+	l.st.Requests[r.From()] = r
+	l.st.Granted += int64(size)
+	sent := l.send(r, workflows.SignalGrant, workflows.Grant{Permits: permits, FailoverID: r.FailoverID})
+	arrived := l.arrived(r, workflows.SignalGrant, sent)
+	if r.Application != nil {
+		delete(l.st.Requests, r.From()) // it requests again when it needs another
+	}
+	if !arrived {
+		l.schedule.TakeBack(last) // no failover received it: it was never out
+		l.st.Granted -= int64(size)
 		return
 	}
-	workflow.GetMetricsHandler(p.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_permits_granted").Inc(int64(size))
+	workflow.GetMetricsHandler(l.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_permits_granted").Inc(int64(size))
 }
 
 // fresh reports whether the judgement in hand is good for a grant: the controller has reported no change
@@ -99,6 +142,7 @@ func (p *pacer) forgetSilent() {
 // refuseClaim is the validator of claim: it leaves nothing in history when it says no.
 func (p *pacer) refuseClaim(c workflows.Claim) error {
 	request, open := p.st.Requests[c.Cluster]
+	open = open || c.Application // which has no request open once it has its permit
 	switch {
 	case c.Cluster == "" || c.Binding == "" || max(len(c.Cluster), len(c.Binding)) > workflows.MaxText:
 		return flow.Refused(`fields "cluster" and "binding": both are required`)
@@ -123,16 +167,24 @@ func (p *pacer) used(r workflows.PermitsUsed) {
 		return
 	}
 	for _, u := range r.Used {
-		if u.Number <= 0 || u.Number > p.st.Schedule.Number || u.Binding == "" || len(u.Binding) > workflows.MaxText {
+		if u.Number <= 0 || u.Number > max(p.st.Schedule.Number, p.st.Applications.Number) || u.Binding == "" || len(u.Binding) > workflows.MaxText {
 			p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitsUsed, "number", u.Number)
 			continue
 		}
-		if p.st.Schedule.Use(u.Number, p.now()) {
+		if p.scheduleOf(u.Number).Use(u.Number, p.now()) {
 			p.st.Migrations.Add(u.Binding, p.now())
 			p.st.Written++
 		}
 	}
 	p.dirty = p.dirty || p.st.Pace.Unlimited // what ended makes room for others
+}
+
+// scheduleOf is the schedule in which a permit is out; of one that has passed, that of clusters.
+func (p *pacer) scheduleOf(number int64) *pace.Schedule {
+	if p.st.Applications.Has(number) {
+		return &p.st.Applications
+	}
+	return &p.st.Schedule
 }
 
 // migratedTooOften answers the query of bindings that were moved as often as may be within an hour.

@@ -51,13 +51,13 @@ func (p *pacer) fleetObserved(m workflows.FleetObserved) {
 
 // requested takes what a cluster wants now; a new failover gets the pace.
 func (p *pacer) requested(r workflows.PermitRequest) {
-	if r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID)) > workflows.MaxText {
+	if r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID), len(r.Policy), len(r.From())) > workflows.MaxText {
 		p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitRequest, "cluster", r.Cluster)
 		return
 	}
-	old, known := p.st.Requests[r.Cluster]
+	old, known := p.st.Requests[r.From()]
 	if !r.Open {
-		delete(p.st.Requests, r.Cluster)
+		delete(p.st.Requests, r.From())
 		p.dirty = true
 		return
 	}
@@ -68,7 +68,7 @@ func (p *pacer) requested(r workflows.PermitRequest) {
 	if known && old.FailoverID == r.FailoverID {
 		follow(&next, old)
 	}
-	p.st.Requests[r.Cluster] = next
+	p.st.Requests[r.From()] = next
 	p.dirty = true
 }
 
@@ -89,6 +89,7 @@ func (p *pacer) halt(o workflows.Order) string {
 
 func (p *pacer) resume(o workflows.Order) string {
 	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = nil, "", time.Time{}
+	p.st.Suspicions = p.st.Suspicions.Waive()
 	p.trail.order(workflows.UpdateResume, o, "")
 	p.log.Info("resumed", "who", o.Who, "reason", o.Reason)
 	p.ordersChanged()
@@ -96,7 +97,7 @@ func (p *pacer) resume(o workflows.Order) string {
 }
 
 func (p *pacer) refuseResume(o workflows.Order) error {
-	if p.st.Orders.Halted == nil {
+	if p.st.Orders.Halted == nil && len(p.st.Suspicions.Holding()) == 0 {
 		return flow.Refused("nobody halted: the tier is " + string(p.st.Pace.Tier) + " by the fleet's health (" + string(p.st.Pace.Reason) + ")")
 	}
 	return flow.RefuseOrder(o)

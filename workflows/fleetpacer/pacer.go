@@ -2,6 +2,7 @@ package fleetpacer
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -152,7 +153,9 @@ func (p *pacer) look() error {
 		pace.Total != p.st.Pace.Total || len(pace.Faulty) != len(p.st.Pace.Faulty)
 	p.trail.pace(p.st.Pace, pace)
 	p.st.Pace, p.st.Assessed = pace, p.now()
-	p.broadcast(changed)
+	held := len(p.st.Suspicions.Holding())
+	p.st.Suspicions = p.st.Suspicions.Next(r.Suspected, p.now(), p.st.Config.BreakerWindow)
+	p.broadcast(changed, held != len(p.st.Suspicions.Holding()))
 	if changed {
 		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(pace.Tier)), workflows.SearchReason.ValueSet(string(pace.Reason)))
 	}
@@ -165,7 +168,7 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 	p.unjudged = false
 	for {
 		rate := p.st.Orders.Rate
-		r, err := flow.Run[activities.FleetResult](flow.Doing(p.ctx, "judge the health of the fleet"), activities.NameAssessFleet, activities.FleetRequest{Rate: rate})
+		r, err := flow.Run[activities.FleetResult](flow.Doing(p.ctx, "judge the health of the fleet"), activities.NameAssessFleet, activities.FleetRequest{Rate: rate, Applications: p.applicationsWait()})
 		if err != nil {
 			if p.ctx.Err() != nil {
 				return r, p.ctx.Err()
@@ -186,7 +189,7 @@ func (p *pacer) lookIsDue() bool {
 	if p.st.Assessed.IsZero() || p.st.Changed || p.dirtyOrders() {
 		return true
 	}
-	granting := p.wanted() && !p.now().Before(p.grantAt())
+	granting := slices.ContainsFunc(p.lanes(), func(l lane) bool { return l.wants() && !p.now().Before(l.grantAt()) })
 	return granting && !p.fresh() || !p.now().Before(p.st.Assessed.Add(p.lasts()))
 }
 
@@ -195,7 +198,7 @@ func (p *pacer) lasts() time.Duration {
 	switch {
 	case p.unjudged:
 		return lookAgain
-	case p.wanted():
+	case p.wanted() || len(p.st.Suspicions.Holding()) > 0 && p.applicationsWait():
 		return reassess
 	case len(p.st.Requests) > 0:
 		return followed
@@ -227,63 +230,86 @@ func (p *pacer) ordered(rate pace.Pace) pace.Pace {
 
 func (p *pacer) halted() bool { return p.st.Pace.Tier == pace.TierHalted }
 
-// broadcast sends the pace to every open failover, or only to those that have never received
-// it: halts freeze toleration clocks.
-func (p *pacer) broadcast(everyone bool) {
-	sent := map[string]workflow.Future{}
-	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
-		if everyone || !p.st.Requests[cluster].Told {
-			sent[cluster] = p.send(cluster, workflows.SignalPaceChanged, workflows.PaceChanged{Pace: p.st.Pace})
+// applicationsWait reports whether an application failover waits for a permit.
+func (p *pacer) applicationsWait() bool {
+	for _, from := range workflow.DeterministicKeys(p.st.Requests) {
+		if r := p.st.Requests[from]; r.Application != nil && r.Want > 0 {
+			return true
 		}
 	}
-	for _, cluster := range workflow.DeterministicKeys(sent) {
-		if !p.arrived(cluster, workflows.SignalPaceChanged, sent[cluster]) {
-			continue
+	return false
+}
+
+// broadcast sends the pace to every open failover of a cluster where it has changed, and to every application
+// failover where what is suspected has; or only to those that have never received it: halts freeze toleration clocks.
+func (p *pacer) broadcast(pace, suspected bool) {
+	sent := map[string]workflow.Future{}
+	for _, from := range workflow.DeterministicKeys(p.st.Requests) {
+		r := p.st.Requests[from]
+		changed := pace && r.Application == nil || suspected && r.Application != nil
+		if changed || !r.Told && (r.Application == nil || p.holds(r) != nil) {
+			sent[from] = p.send(r, workflows.SignalPaceChanged, workflows.PaceChanged{Pace: p.st.Pace, Suspected: p.holds(r)})
 		}
-		if r, still := p.st.Requests[cluster]; still {
+	}
+	for _, from := range workflow.DeterministicKeys(sent) {
+		r, still := p.st.Requests[from]
+		if still && p.arrived(r, workflows.SignalPaceChanged, sent[from]) {
 			r.Told = true
-			p.st.Requests[cluster] = r
+			p.st.Requests[from] = r
 		}
 	}
 }
 
-func (p *pacer) send(cluster, name string, message any) workflow.Future {
-	return workflow.SignalExternalWorkflow(p.ctx, workflows.ClusterFailoverID(p.instance, cluster), "", name, message)
+func (p *pacer) send(r workflows.Request, name string, message any) workflow.Future {
+	id := workflows.ClusterFailoverID(p.instance, r.Cluster)
+	if r.Application != nil {
+		id = workflows.ApplicationFailoverID(p.instance, *r.Application)
+	}
+	return workflow.SignalExternalWorkflow(p.ctx, id, "", name, message)
 }
 
 // arrived waits until a signal has reached a failover; one that does not run any
 // more wants nothing.
-func (p *pacer) arrived(cluster, name string, sent workflow.Future) bool {
+func (p *pacer) arrived(r workflows.Request, name string, sent workflow.Future) bool {
 	err := sent.Get(p.ctx, nil)
 	if err != nil {
-		p.log.Warn("could not reach a cluster's failover", "cluster", cluster, "signal", name, "error", err)
-		delete(p.st.Requests, cluster)
+		p.log.Warn("could not reach a failover", "failover", r.From(), "signal", name, "error", err)
+		delete(p.st.Requests, r.From())
 	}
 	return err == nil
 }
 
-// nextGrant is when permits can be granted again: where too many are out, when they have passed.
-func (p *pacer) nextGrant() time.Time {
-	at := p.grantAt()
-	if at.After(p.now()) || p.st.Schedule.Room(p.st.Pace, p.st.Config, p.now()) > 0 {
+// nextGrant is when permits can be granted again to a class: where too many are out, when they have passed.
+func (l lane) nextGrant() time.Time {
+	at := l.grantAt()
+	if at.After(l.now()) || l.schedule.Room(l.pace, l.st.Config, l.now()) > 0 {
 		return at
 	}
-	if out := p.st.Schedule.Out; len(out) > 0 {
+	if out := l.schedule.Out; len(out) > 0 {
 		return out[0].Ends()
 	}
 	return at
 }
 
 // nextLook is when to wake up without a signal, and what for.
-func (p *pacer) nextLook() (time.Time, string) {
-	switch {
-	case p.wanted() && !p.halted():
-		return p.nextGrant(), "give the evictions of the next seconds their moments"
-	case len(p.st.Schedule.Out) > 0:
-		return p.st.Schedule.Out[len(p.st.Schedule.Out)-1].Ends(), "the last permits have passed"
-	default:
-		return p.st.Assessed.Add(p.lasts()), "look at the fleet again: " + string(p.st.Pace.Reason)
+func (p *pacer) nextLook() (at time.Time, why string) {
+	at, why = p.st.Assessed.Add(p.lasts()), "look at the fleet again: "+string(p.st.Pace.Reason)
+	last := time.Time{}
+	granted := false
+	for _, l := range p.lanes() {
+		if l.wants() && !p.halted() {
+			if next := l.nextGrant(); !granted || next.Before(at) {
+				at, why, granted = next, "give the evictions of the next seconds their moments", true
+			}
+		}
+		if out := l.schedule.Out; len(out) > 0 && out[len(out)-1].Ends().After(last) {
+			last = out[len(out)-1].Ends()
+		}
 	}
+	if !granted && !last.IsZero() {
+		at, why = last, "the last permits have passed"
+	}
+	return at, why
 }
 
 // page shows the fleet's pace and the failovers that wait for it.
@@ -294,9 +320,12 @@ func (p *pacer) page() {
 		Granted: p.st.Granted, Written: p.st.Written, Unused: p.st.Unused, Assessed: p.st.Assessed,
 		HaltedAt: p.st.HaltedAt, Runbook: p.st.Runbook,
 	}
-	for _, cluster := range workflow.DeterministicKeys(p.st.Requests) {
-		r := p.st.Requests[cluster]
-		v.Requests = append(v.Requests, view.RequestLine{Cluster: cluster, Want: r.Want, Priority: r.Priority, Paused: r.Paused})
+	for _, x := range p.st.Suspicions.Holding() {
+		v.Suspected = append(v.Suspected, x.String())
+	}
+	for _, from := range workflow.DeterministicKeys(p.st.Requests) {
+		r := p.st.Requests[from]
+		v.Requests = append(v.Requests, view.RequestLine{Cluster: from, Want: r.Want, Priority: r.Priority, Paused: r.Paused})
 	}
 	workflow.SetCurrentDetails(p.ctx, view.PacerPage(v))
 }

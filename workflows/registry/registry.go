@@ -2,6 +2,7 @@ package registry
 
 import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/applicationfailover"
 	"github.com/lifeboat-failover/lifeboat/workflows/bindingmigration"
 	"github.com/lifeboat-failover/lifeboat/workflows/clusterfailover"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
@@ -20,6 +21,7 @@ import (
 func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(clusterfailover.Workflow, under(workflows.TypeClusterFailover))
 	r.RegisterWorkflowWithOptions(bindingmigration.Workflow, under(workflows.TypeBindingMigration))
+	r.RegisterWorkflowWithOptions(applicationfailover.Workflow, under(workflows.TypeApplicationFailover))
 	r.RegisterWorkflowWithOptions(fleetpacer.Workflow, under(workflows.TypeFleetPacer))
 }
 

@@ -1,0 +1,53 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/stretchr/testify/require"
+)
+
+// Rules: R4.13-4, R4.13-6.
+func TestEvict_ApplicationThatIsNotUnhealthyAnyMore_WritesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		health  karmada.Health
+		arrange func(*bench)
+		end     activities.EvictEnd
+		reason  reason.Reason
+	}{
+		"unhealthy":            {health: karmada.HealthUnhealthy, end: activities.EvictWritten, reason: reason.Written},
+		"healthy again":        {health: karmada.HealthHealthy, end: activities.EvictNotAffected, reason: reason.Healed},
+		"its health not known": {health: karmada.HealthUnknown, end: activities.EvictRefused, reason: reason.ClockStopped},
+		"its cluster fails": {
+			health: karmada.HealthUnhealthy, arrange: func(b *bench) { b.world.SetReady("m1", false) }, end: activities.EvictRefused, reason: reason.ClockStopped,
+		},
+		"another revision": {
+			health: karmada.HealthUnhealthy, arrange: func(b *bench) { b.world.SetRevision(appKey("app"), "second") }, end: activities.EvictNotAffected, reason: reason.Healed,
+		},
+		"it does not say so any more": {
+			health:  karmada.HealthUnhealthy,
+			arrange: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Application = nil }) },
+			end:     activities.EvictNotAffected, reason: reason.Healed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.world.Change(appKey("app"), func(x *karmada.Binding) {
+				x.Application = &karmada.ApplicationFailover{}
+				x.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Applied: true, Health: c.health}}
+			})
+			if c.arrange != nil {
+				c.arrange(b)
+			}
+			r := b.evictRequest()
+			r.Unhealthy = &rules.Arrival{Cluster: "m1", Revision: "/first"}
+			out := must[activities.EvictResult](b, activities.NameEvict, r)
+			require.Equal(t, c.end, out.End, "%+v", out)
+			require.Equal(t, c.reason, out.Reason)
+			require.Equal(t, c.end == activities.EvictWritten, len(b.world.Log("evict")) == 1)
+		})
+	}
+}

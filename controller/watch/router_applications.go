@@ -1,0 +1,124 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// applications are the bindings with spec.failover.application that have an Unhealthy copy.
+type applications struct {
+	unhealthy map[karmada.BindingKey]unhealthyBinding
+	// checked is the last binding whose failover was checked by a resync.
+	checked string
+}
+
+// unhealthyBinding is a binding with an Unhealthy copy, as it was signalled last.
+type unhealthyBinding struct {
+	observed
+	health string // encoded, to compare
+}
+
+// FollowApplications has the router start the failovers of applications.
+func (d *Router) FollowApplications() {
+	d.applications = &applications{unhealthy: map[karmada.BindingKey]unhealthyBinding{}}
+}
+
+// applicationChanged signals to the failover of an application that the health of a copy, or its workload, has
+// changed. It starts one for a copy that is Unhealthy.
+func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
+	if d.applications == nil {
+		return
+	}
+	before, was := d.applications.unhealthy[b.Key]
+	if !isUnhealthy(b) {
+		d.applicationGone(now.fact)
+		return
+	}
+	health := healthFingerprint(b)
+	d.applications.unhealthy[b.Key] = unhealthyBinding{now, health}
+	if !was || before.health != health {
+		d.signals.Application(now.fact, true)
+	}
+}
+
+// applicationGone signals, once, to the failover of an application that no copy is Unhealthy any more.
+func (d *Router) applicationGone(fact proof.BindingFact) {
+	if d.applications == nil {
+		return
+	}
+	if _, was := d.applications.unhealthy[fact.Key]; was {
+		delete(d.applications.unhealthy, fact.Key)
+		d.signals.Application(fact, false)
+	}
+}
+
+// signalApplicationsOn signals the failovers of the Unhealthy applications on a cluster that began to fail itself,
+// or that does not any more.
+func (d *Router) signalApplicationsOn(cluster string) {
+	if d.applications == nil {
+		return
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(d.applications.unhealthy), karmada.BindingKey.Compare) {
+		if b := d.applications.unhealthy[key]; slices.Contains(b.targets, cluster) {
+			d.signals.Application(b.fact, false)
+		}
+	}
+}
+
+// isUnhealthy reports whether a copy of a binding is Unhealthy and the binding says that it moves then.
+func isUnhealthy(b *karmada.Binding) bool {
+	unhealthy := func(c rules.CopyHealth) bool { return c.Health == karmada.HealthUnhealthy }
+	return b.Application != nil && !b.Deleting && slices.ContainsFunc(rules.CopiesOf(b, func(string) bool { return false }), unhealthy)
+}
+
+// healthFingerprint encodes, to compare, what the failover of an application reacts to.
+func healthFingerprint(b *karmada.Binding) string {
+	return encode(struct {
+		UID, Resource types.UID
+		Generation    int64
+		Copies        []rules.CopyHealth
+		Application   *karmada.ApplicationFailover
+	}{b.UID, b.Resource.UID, b.Generation, rules.CopiesOf(b, func(string) bool { return false }), b.Application})
+}
+
+// checkApplications starts the failovers of Unhealthy applications that do not run: of so many in each resync.
+func (d *Router) checkApplications(ctx context.Context, owners Owners, instance string) error {
+	for _, fact := range d.applicationsToCheck(ownersPerResync) {
+		running, err := owners.Running(ctx, workflows.ApplicationFailoverID(instance, fact.Key))
+		if err != nil {
+			return fmt.Errorf("resync: %w", err)
+		}
+		if !running {
+			d.signals.Application(fact, true)
+		}
+	}
+	return nil
+}
+
+// applicationsToCheck are the next Unhealthy applications, after the last one of the previous resync.
+func (d *Router) applicationsToCheck(limit int) []proof.BindingFact {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.applications == nil {
+		return nil
+	}
+	a := d.applications
+	keys := slices.SortedFunc(maps.Keys(a.unhealthy), func(x, y karmada.BindingKey) int { return strings.Compare(x.String(), y.String()) })
+	at := max(0, slices.IndexFunc(keys, func(k karmada.BindingKey) bool { return k.String() > a.checked }))
+	keys = slices.Concat(keys[at:], keys[:at])
+	var facts []proof.BindingFact
+	for _, key := range keys[:min(limit, len(keys))] {
+		facts = append(facts, a.unhealthy[key].fact)
+		a.checked = key.String()
+	}
+	return facts
+}

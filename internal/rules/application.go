@@ -1,0 +1,172 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+)
+
+// CopyHealth is how a look found one copy of an application.
+type CopyHealth struct {
+	Cluster  string         `json:"cluster"`
+	Health   karmada.Health `json:"health"`
+	Revision string         `json:"revision,omitempty"` // of the workload; empty where it is not known
+	// ClusterFails: its cluster is not Ready, or is the subject of a failover.
+	ClusterFails bool `json:"clusterFails,omitempty"`
+}
+
+// Unhealthy reports whether the copy is, and its cluster is not the reason.
+func (c CopyHealth) Unhealthy() bool {
+	return c.Health == karmada.HealthUnhealthy && !c.ClusterFails
+}
+
+// CopiesOf are the copies of a binding on its targets, without their revisions.
+func CopiesOf(b *karmada.Binding, fails func(cluster string) bool) []CopyHealth {
+	var copies []CopyHealth
+	for _, target := range b.Clusters {
+		c := CopyHealth{Cluster: target.Name, Health: karmada.HealthUnknown, ClusterFails: fails(target.Name)}
+		if item := b.Item(target.Name); item != nil {
+			c.Health = item.Health
+		}
+		copies = append(copies, c)
+	}
+	return copies
+}
+
+// FailsItself reports whether a cluster is not Ready or is the subject of a failover: then no copy
+// on it says anything about its application.
+func FailsItself(c karmada.Cluster) bool {
+	return c.Deleting || !c.Ready() || c.CarriesOurs() || len(karmada.Foreign(c)) > 0
+}
+
+// UnhealthyClock measures for how long a copy has been Unhealthy.
+type UnhealthyClock struct {
+	Cluster  string `json:"cluster"`
+	Revision string `json:"revision,omitempty"`
+	// Ran is how long it had run when it was last stopped, Since is when it last went on; zero
+	// while it is stopped.
+	Ran   time.Duration `json:"ran,omitempty"`
+	Since time.Time     `json:"since,omitzero"`
+}
+
+// UnhealthyClocks are the clocks of the copies of one application.
+type UnhealthyClocks []UnhealthyClock
+
+// Next are the clocks after a look: Healthy and another revision restart one, Unknown and a
+// cluster that itself fails stop one, and a copy that is no target any more has none.
+func (clocks UnhealthyClocks) Next(copies []CopyHealth, now time.Time) UnhealthyClocks {
+	var next UnhealthyClocks
+	for _, c := range copies {
+		clock := UnhealthyClock{Cluster: c.Cluster, Revision: c.Revision}
+		at := slices.IndexFunc(clocks, func(k UnhealthyClock) bool { return k.Cluster == c.Cluster })
+		known := at >= 0 && !isAnotherRevision(clocks[at].Revision, c.Revision)
+		if known {
+			clock = clocks[at]
+		}
+		if clock.Revision == "" {
+			clock.Revision = c.Revision
+		}
+		switch {
+		case c.Health == karmada.HealthHealthy, !known && !c.Unhealthy():
+			continue
+		case !c.Unhealthy():
+			clock = clock.stopped(now)
+		case clock.Since.IsZero():
+			clock.Since = now
+		}
+		next = append(next, clock)
+	}
+	return next
+}
+
+// isAnotherRevision reports whether two revisions are known to differ.
+func isAnotherRevision(a, b string) bool { return a != "" && b != "" && a != b }
+
+func (k UnhealthyClock) stopped(now time.Time) UnhealthyClock {
+	if !k.Since.IsZero() {
+		k.Ran, k.Since = k.Ran+now.Sub(k.Since), time.Time{}
+	}
+	return k
+}
+
+// Ends is when the copy has been Unhealthy for so long; false while the clock is stopped.
+func (k UnhealthyClock) Ends(tolerated time.Duration) (at time.Time, runs bool) {
+	return k.Since.Add(tolerated - k.Ran), !k.Since.IsZero()
+}
+
+// First is the clock that ends first, nil where none runs.
+func (clocks UnhealthyClocks) First(tolerated time.Duration) *UnhealthyClock {
+	var first *UnhealthyClock
+	for n := range clocks {
+		at, runs := clocks[n].Ends(tolerated)
+		if !runs {
+			continue
+		}
+		if first == nil || at.Before(first.ends(tolerated)) {
+			first = &clocks[n]
+		}
+	}
+	return first
+}
+
+func (k UnhealthyClock) ends(tolerated time.Duration) time.Time {
+	at, _ := k.Ends(tolerated)
+	return at
+}
+
+// Arrival is a revision on a cluster to which an application failover moved it.
+type Arrival struct {
+	Cluster  string `json:"cluster"`
+	Revision string `json:"revision,omitempty"`
+}
+
+// Arrivals are where application failovers of one binding moved it, one for each cluster.
+type Arrivals []Arrival
+
+// Add keeps where copies arrived that were not on a target before the move; a cluster that has an
+// arrival already keeps that.
+func (a Arrivals) Add(copies []CopyHealth, before []string) Arrivals {
+	for _, c := range copies {
+		if !slices.Contains(before, c.Cluster) && c.Revision != "" && !slices.ContainsFunc(a, func(x Arrival) bool { return x.Cluster == c.Cluster }) {
+			a = append(a, Arrival{c.Cluster, c.Revision})
+		}
+	}
+	return a
+}
+
+// Unhealthy reports whether a copy that is Unhealthy is of the very revision that was moved there:
+// then the workload is the reason, and no other cluster helps.
+func (a Arrivals) Unhealthy(k UnhealthyClock) bool {
+	return k.Revision != "" && slices.Contains(a, Arrival{k.Cluster, k.Revision})
+}
+
+// Without forgets the arrivals of revisions that a look found replaced.
+func (a Arrivals) Without(copies []CopyHealth) Arrivals {
+	return slices.DeleteFunc(slices.Clone(a), func(x Arrival) bool {
+		return slices.ContainsFunc(copies, func(c CopyHealth) bool {
+			return c.Cluster == x.Cluster && isAnotherRevision(c.Revision, x.Revision)
+		})
+	})
+}
+
+// UnfitApplication says why spec.failover.application cannot be followed, reason.None when it can.
+func UnfitApplication(a *karmada.ApplicationFailover) (reason.Reason, string) {
+	switch {
+	case a.TolerationSeconds < 0:
+		return reason.Malformed, "spec.failover.application.decisionConditions.tolerationSeconds is negative"
+	case a.GraceSeconds < 0:
+		return reason.Malformed, "spec.failover.application.gracePeriodSeconds is negative"
+	}
+	return reason.None, ""
+}
+
+// ApplicationPolicy is what spec.failover.application says of a move.
+func ApplicationPolicy(b *karmada.Binding) Policy {
+	own := Policy{PurgeMode: b.Application.PurgeMode}
+	return Policy{Priority: b.Priority, PurgeMode: ResolvePurgeMode(own, "", ""), State: b.Application.StateRules}
+}
+
+// Tolerated is for how long a copy may be Unhealthy. It saturates.
+func Tolerated(a *karmada.ApplicationFailover) time.Duration { return seconds(a.TolerationSeconds) }

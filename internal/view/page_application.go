@@ -1,0 +1,109 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+)
+
+// Application is the content of the page of an application failover.
+type Application struct {
+	Binding, Resource string
+	Phase             phase.Application
+	Reason            reason.Reason
+	Message           string
+	Attention         reason.Reason
+	Now, Began, Since time.Time
+	// Next is when something happens by itself, zero when nothing does.
+	Next      time.Time
+	Tolerated time.Duration
+	Copies    []rules.CopyHealth
+	Clocks    rules.UnhealthyClocks
+	Arrivals  rules.Arrivals
+	// Cluster is what the running migration leaves, empty without one; Migration is its workflow.
+	Cluster, Migration string
+	Ordered            []string
+	Runbook            string
+}
+
+// ApplicationPage is the live page of an ApplicationFailover. Always below MaxPage.
+func ApplicationPage(v Application) string { return fit(v.Doc) }
+
+// Doc has the health of every copy, for how long it has been Unhealthy, and what comes next.
+func (v Application) Doc(int) Doc {
+	p := &page{book: v.Runbook}
+	p.Title = fmt.Sprintf("%s: %s", text(v.Binding), v.Phase)
+	p.asOf(v.Now, v.Phase.Terminal())
+	if v.Attention != reason.None {
+		p.note("**⚠ Needs attention:** %s", p.reason(v.Attention))
+	}
+	p.fact("Workload", text(v.Resource))
+	p.fact("Now", p.because(v.Reason, v.Message))
+	if !v.Next.IsZero() {
+		p.fact("Comes next", "at "+Moment(v.Next, v.Now))
+	}
+	p.fact("Copies", v.copies())
+	p.fact("It tolerates", Span(v.Tolerated)+" of Unhealthy")
+	p.fact("Moved before", v.arrivals())
+	p.fact("Migration", code(v.Migration))
+	p.fact("Ordered", text(strings.Join(v.Ordered, " · ")))
+	p.fact("Times", times(v.Now, instant{"began", v.Began}, instant{string(v.Phase) + " since", v.Since}))
+	p.actions(v.actions())
+	return p.Doc
+}
+
+func (v Application) copies() string {
+	var parts []string
+	for _, c := range v.Copies {
+		line := text(c.Cluster) + " " + string(c.Health)
+		for _, k := range v.Clocks {
+			if k.Cluster == c.Cluster {
+				line += ", " + v.clock(k)
+			}
+		}
+		parts = append(parts, line)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (v Application) clock(k rules.UnhealthyClock) string {
+	ends, runs := k.Ends(v.Tolerated)
+	switch {
+	case !runs:
+		return "for " + Span(k.Ran) + " so far; the time stands still"
+	case ends.After(v.Now):
+		return "for " + Span(k.Ran+v.Now.Sub(k.Since)) + ", tolerated until " + Moment(ends, v.Now)
+	default:
+		return "for " + Span(k.Ran+v.Now.Sub(k.Since))
+	}
+}
+
+func (v Application) arrivals() string {
+	var to []string
+	for _, a := range v.Arrivals {
+		to = append(to, text(a.Cluster))
+	}
+	return strings.Join(to, ", ")
+}
+
+func (v Application) actions() []string {
+	if v.Phase.Terminal() {
+		return nil
+	}
+	verb := func(name, effect string) string {
+		return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, text(v.Binding), effect)
+	}
+	switch v.Phase {
+	case phase.ApplicationStopped:
+		return []string{verb("resume", "let it move again")}
+	case phase.ApplicationNeedsOperator:
+		return []string{"Repair the workload: a new revision has a time of its own.", verb("put-back", "back to where it was, as long as the old copy is held"), verb("release", "let the old copy go")}
+	case phase.ApplicationUnhealthy, phase.ApplicationQueued, phase.ApplicationMoving, phase.ApplicationBlocked, phase.ApplicationHealed,
+		phase.ApplicationMigrated, phase.ApplicationTakenOver, phase.ApplicationCancelled, phase.ApplicationGone:
+	}
+	return []string{verb("cancel", "do not move it; an unplaced move is put back"), verb("snooze", "with --for, leave it where it is for a while")}
+}

@@ -1,0 +1,349 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/workflow"
+)
+
+// hostApplication starts the pacer and the failover of an application, as the controller does, and waits for its end. The
+// failover of m1 may begin meanwhile, and is waited for as well.
+func hostApplication(ctx workflow.Context, key karmada.BindingKey, takesOver time.Duration) (r workflows.ApplicationReport, err error) {
+	pacer := begin(ctx, workflows.FleetPacerID(""), workflows.TypeFleetPacer, workflows.FleetPacerParams{})
+	if err := pacer.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+		return r, err
+	}
+	id := workflows.ApplicationFailoverID("", key)
+	application := begin(ctx, id, workflows.TypeApplicationFailover, workflows.ApplicationFailoverParams{Binding: key})
+	if takesOver > 0 {
+		_ = workflow.Sleep(ctx, takesOver)
+		if err := failover(ctx, "m1").Get(ctx, nil); err != nil {
+			return r, err
+		}
+	}
+	err = application.Get(ctx, &r)
+	return r, err
+}
+
+const tolerated = 2 * time.Minute
+
+// unhealthy is a story of an application on m1 that tolerates two minutes, and is Unhealthy from the beginning on.
+func unhealthy(t *testing.T) (*story, karmada.BindingKey) {
+	t.Helper()
+	s, key := withApp(t)
+	s.application = true
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Application = &karmada.ApplicationFailover{TolerationSeconds: int64(tolerated.Seconds())}
+	})
+	s.health(key, "m1", karmada.HealthUnhealthy)
+	return s, key
+}
+
+// health turns the health of a copy.
+func (s *story) health(key karmada.BindingKey, cluster string, health karmada.Health) {
+	s.world.Change(key, func(b *karmada.Binding) {
+		for n := range b.Status.Aggregated {
+			if b.Status.Aggregated[n].Cluster == cluster {
+				b.Status.Aggregated[n].Health = health
+				return
+			}
+		}
+		b.Status.Aggregated = append(b.Status.Aggregated, karmada.AggregatedItem{Cluster: cluster, Applied: true, Health: health})
+	})
+}
+
+// orderApp gives an order to the failover of the application that must be accepted.
+func (s *story) orderApp(key karmada.BindingKey, update string, o any) {
+	s.accepted = append(s.accepted, s.update(workflows.ApplicationFailoverID("", key), update, update, o))
+}
+
+// applicationStatus queries the failover of an application.
+func (s *story) applicationStatus(key karmada.BindingKey) (status workflows.ApplicationStatus) {
+	s.t.Helper()
+	value, err := s.env.QueryWorkflowByID(workflows.ApplicationFailoverID("", key), workflows.QueryStatus)
+	require.NoError(s.t, err)
+	require.NoError(s.t, value.Get(&status))
+	return status
+}
+
+// movedOnce: it was evicted once, and not before a moment of the story.
+func (s *story) movedOnce(after time.Duration) {
+	s.t.Helper()
+	evicted := s.world.Log("evict")
+	require.Len(s.t, evicted, 1)
+	require.False(s.t, evicted[0].At.Before(storyBegins.Add(after)))
+}
+
+// applicationEnds plays the story to an end of the application's failover.
+func (s *story) applicationEnds(end phase.Application) {
+	s.t.Helper()
+	s.run()
+	require.Equal(s.t, end, s.ended.Ended)
+}
+
+// Rules: R4.13-1, R4.13-2, R4.13-6.
+func TestApplicationFailover_UnhealthyForItsToleration_MovesAndHoldsTheOldCopyUntilTheNewOneIsProven(t *testing.T) {
+	s, key := unhealthy(t)
+	s.applicationEnds(phase.ApplicationMigrated)
+	evicted, released := s.world.Log("evict"), s.world.Log("release")
+	require.Len(t, evicted, 1)
+	require.Len(t, released, 1)
+	require.False(t, evicted[0].At.Before(storyBegins.Add(tolerated)), "before it had been Unhealthy for as long as it tolerates")
+	require.GreaterOrEqual(t, released[0].At.Sub(evicted[0].At), s.settings.Terms.Detection, "its old cluster answers")
+	b := s.world.Peek(key)
+	_, at := b.Target("m2")
+	require.GreaterOrEqual(t, at, 0)
+	require.False(t, s.world.HasWork(key, "m1"))
+	require.Empty(t, s.world.Log("taint"), "nothing is wrong with its cluster")
+	require.Equal(t, phase.OutcomeMigrated, s.ended.Last.Outcome)
+	require.Equal(t, "application", s.ended.Last.Cause)
+	require.Len(t, s.ended.Arrivals, 1)
+	require.Equal(t, "m2", s.ended.Arrivals[0].Cluster)
+}
+
+// Rules: R4.13-2.
+func TestApplicationFailover_HealthyInTime_MovesNothing(t *testing.T) {
+	s, key := unhealthy(t)
+	s.at(tolerated-10*time.Second, func() { s.health(key, "m1", karmada.HealthHealthy) })
+	s.applicationEnds(phase.ApplicationHealed)
+	require.Empty(t, s.world.Log(""))
+}
+
+// Rules: R4.13-2, R4.13-3, R4.13-4.
+func TestApplicationFailover_TimeThatDoesNotCount_MovesItLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile, back func(*story, karmada.BindingKey)
+		later           time.Duration
+	}{
+		"its health is not known": {
+			meanwhile: func(s *story, key karmada.BindingKey) { s.health(key, "m1", karmada.HealthUnknown) },
+			back:      func(s *story, key karmada.BindingKey) { s.health(key, "m1", karmada.HealthUnhealthy) },
+			later:     5 * time.Minute,
+		},
+		"its cluster is not ready": {
+			meanwhile: func(s *story, key karmada.BindingKey) {
+				s.world.SetReady("m1", false)
+				s.world.Change(key, func(*karmada.Binding) {})
+			},
+			back: func(s *story, key karmada.BindingKey) {
+				s.world.SetReady("m1", true)
+				s.health(key, "m1", karmada.HealthUnhealthy)
+			},
+			later: 5 * time.Minute,
+		},
+		"another revision": {
+			meanwhile: func(s *story, key karmada.BindingKey) {
+				s.world.SetRevision(key, "second")
+				s.world.Change(key, func(b *karmada.Binding) { b.Generation++ })
+			},
+			back:  func(*story, karmada.BindingKey) {},
+			later: time.Minute,
+		},
+		"it is scaled": {
+			meanwhile: func(s *story, key karmada.BindingKey) {
+				s.world.Change(key, func(b *karmada.Binding) { b.Generation++ })
+			},
+			back: func(*story, karmada.BindingKey) {},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key := unhealthy(t)
+			s.at(time.Minute, func() { c.meanwhile(s, key) })
+			s.at(6*time.Minute, func() { c.back(s, key) })
+			s.applicationEnds(phase.ApplicationMigrated)
+			evicted := s.world.Log("evict")
+			require.Len(t, evicted, 1)
+			require.WithinDuration(t, storyBegins.Add(tolerated+c.later), evicted[0].At, 20*time.Second)
+		})
+	}
+}
+
+// Rules: R4.13-7.
+func TestApplicationFailover_SameRevisionUnhealthyOnItsNewCluster_KeepsBothCopies(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.HealthyAfter = time.Hour
+	s.at(4*time.Minute, func() { s.health(key, "m2", karmada.HealthUnhealthy) })
+	s.at(20*time.Minute, func() {
+		stands := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationNeedsOperator, stands.Phase, stands.Message)
+		require.Equal(t, reason.SameRevision, stands.Attention)
+		require.True(t, s.world.HasWork(key, "m1") && s.world.HasWork(key, "m2"))
+		s.orderApp(key, workflows.UpdateRelease, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "mine"}}})
+	})
+	s.at(30*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Len(t, s.world.Log("evict"), 1)
+}
+
+// Rules: R4.13-5.
+func TestApplicationFailover_BindingThatCannotMove_IsBlockedAndGetsNoPermit(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*karmada.Binding)
+		reason reason.Reason
+	}{
+		"a negative toleration": {change: func(b *karmada.Binding) { b.Application.TolerationSeconds = -1 }, reason: reason.Malformed},
+		"no such purge mode":    {change: func(b *karmada.Binding) { b.Application.PurgeMode = "Softly" }, reason: reason.Malformed},
+		"no other candidate":    {change: func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1"} }, reason: reason.Pinned},
+		"a malformed binding":   {change: func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" }, reason: reason.Malformed},
+		"a second evictor":      {change: func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "other"}} }, reason: reason.ForeignTask},
+		"suspended scheduling":  {change: func(b *karmada.Binding) { b.SchedulingSuspended = true }, reason: reason.SchedulingSuspended},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key := unhealthy(t)
+			s.world.Change(key, c.change)
+			s.at(10*time.Minute, func() {
+				stands := s.applicationStatus(key)
+				require.Equal(t, phase.ApplicationBlocked, stands.Phase)
+				require.Equal(t, c.reason, stands.Reason, stands.Message)
+				require.Zero(t, stands.Newest, "no permit was granted")
+				s.world.Change(key, func(b *karmada.Binding) { b.Application, b.Malformed = nil, "" })
+			})
+			s.applicationEnds(phase.ApplicationGone)
+			require.Empty(t, s.world.Log("evict"))
+		})
+	}
+}
+
+// Rules: R4.13-9.
+func TestApplicationFailover_Orders(t *testing.T) {
+	jane := workflows.Order{Who: "jane", Reason: "wait"}
+	s, key := unhealthy(t)
+	mine := workflows.ScopedOrder{Order: jane}
+	mine.Binding = key
+	s.at(time.Minute, func() {
+		s.orderApp(key, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: mine, For: "5m"})
+	})
+	s.at(3*time.Minute, func() {
+		require.Equal(t, reason.Snoozed, s.applicationStatus(key).Reason)
+		s.orderApp(key, workflows.UpdatePause, mine)
+	})
+	s.at(10*time.Minute, func() {
+		require.Equal(t, reason.Paused, s.applicationStatus(key).Reason)
+		s.orderApp(key, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: jane}, Binding: key})
+	})
+	s.at(15*time.Minute, func() {
+		require.Equal(t, phase.ApplicationStopped, s.applicationStatus(key).Phase)
+		require.Empty(t, s.world.Log("evict"))
+		s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: mine})
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(15 * time.Minute)
+}
+
+// Rules: R4.13-8.
+func TestApplicationFailover_ManyUnhealthyOfOnePolicy_NoneMovesUntilAnOperatorResumes(t *testing.T) {
+	s, key := unhealthy(t)
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		other := s.bind(name, []string{"m1"}, "m1", "m2")
+		s.world.Change(other, func(b *karmada.Binding) { b.Application = &karmada.ApplicationFailover{TolerationSeconds: 3600} })
+		s.health(other, "m1", karmada.HealthUnhealthy)
+	}
+	s.settings.Pace.BreakerShare, s.settings.Pace.BreakerWindow = 0.2, time.Minute
+	s.at(10*time.Minute, func() {
+		stands := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationBlocked, stands.Phase, stands.Message)
+		require.Equal(t, reason.ReleaseSuspected, stands.Attention)
+		require.Empty(t, s.world.Log("evict"))
+		s.accepted = append(s.accepted, s.update(workflows.FleetPacerID(""), workflows.UpdateResume, "resume", workflows.Order{Who: "jane", Reason: "it is the place"}))
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(10 * time.Minute)
+}
+
+// Rules: R4.13-10.
+func TestApplicationFailover_InObserve_WritesNothing(t *testing.T) {
+	s, key := unhealthy(t)
+	s.settings.Terms.Mode = rules.ModeObserve
+	s.at(10*time.Minute, func() {
+		require.Equal(t, reason.WouldMove, s.applicationStatus(key).Reason)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+	require.Empty(t, s.world.Log(""))
+}
+
+// Rules: R4.13-12.
+func TestApplicationFailover_ItsClusterFailsInMidMove_TheFailoverOfTheClusterGoesOnWithTheSameMigration(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.HealthyAfter = 20 * time.Minute
+	s.takesOver = 3 * time.Minute
+	s.at(3*time.Minute-time.Second, func() { s.world.SetReady("m1", false) })
+	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.applicationEnds(phase.ApplicationTakenOver)
+	require.Len(t, s.world.Log("evict"), 1, "one migration, not two")
+	require.Len(t, s.world.Log("release"), 1)
+	require.Empty(t, s.world.Leftovers())
+	last := s.reports[len(s.reports)-1]
+	require.Equal(t, phase.OutcomeMigrated, last.Result.Outcome)
+	require.NotEqual(t, s.ended.FailoverID, last.FailoverID)
+	require.True(t, s.world.HasWork(key, "m2"))
+}
+
+// A thousand applications at once take nothing of a cluster's pace, and a cluster nothing of theirs: each class
+// keeps the law of the pace.
+//
+// Rules: R4.13-11.
+func TestPacer_ApplicationsAndClusters_HaveAPaceEach(t *testing.T) {
+	p := newPacing(t)
+	p.pace.EvictionRate, p.pace.ApplicationRate = 2, 1
+	p.onGrant = p.evictAll()
+	p.at(time.Second, func() {
+		p.ask("m1", 500)
+		for n := range 300 {
+			key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", n)}
+			p.ask("m2", 1, func(r *workflows.PermitRequest) { r.Application, r.FailoverID = &key, key.Name })
+		}
+	})
+	status := p.run(2 * time.Minute)
+	moments := map[bool][]time.Time{}
+	numbers := map[int64]bool{}
+	for _, g := range p.grants {
+		for _, permit := range permitsOf(g.Grant) {
+			require.False(t, numbers[permit.Number], "one number, two permits")
+			numbers[permit.Number] = true
+			class := strings.HasPrefix(g.cluster, "application-failover/")
+			moments[class] = append(moments[class], permit.Earliest)
+		}
+	}
+	for class, apart := range map[bool]time.Duration{false: 500 * time.Millisecond, true: time.Second} {
+		at := moments[class]
+		require.Greater(t, len(at), int(115*time.Second/apart), "at most 5 %% below its rate")
+		for n := 1; n < len(at); n++ {
+			require.GreaterOrEqual(t, at[n].Sub(at[n-1]), apart, "never above its rate")
+		}
+	}
+	require.Positive(t, status.Written)
+	require.Zero(t, status.Unused)
+}
+
+// It was moved, proven and released, and becomes Unhealthy on its new cluster later: its next failover knows.
+//
+// Rules: R4.13-7.
+func TestApplicationFailover_SameRevisionUnhealthyAfterItsMove_IsNotMovedAgain(t *testing.T) {
+	s, key := unhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m1", Revision: "/first"}}
+	s.at(20*time.Minute, func() {
+		require.Equal(t, phase.ApplicationNeedsOperator, s.applicationStatus(key).Phase)
+		s.world.SetRevision(key, "second")
+		s.world.Change(key, func(b *karmada.Binding) { b.Generation++ })
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	evicted := s.world.Log("evict")
+	require.Len(t, evicted, 1)
+	require.False(t, evicted[0].At.Before(storyBegins.Add(20*time.Minute+tolerated)), "the new revision has a time of its own")
+}
+
+// Arrivals implements activities.Applications: what an earlier failover reported.
+func (s *story) Arrivals(context.Context, string, string) (rules.Arrivals, error) {
+	return s.arrivals, nil
+}

@@ -1,0 +1,356 @@
+package applicationfailover
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/workflow"
+)
+
+// failover runs one ApplicationFailover.
+type failover struct {
+	ctx      workflow.Context // never cancelled: a cancellation is an order
+	log      log.Logger
+	instance string
+	st       *workflows.ApplicationState
+	dirty    bool // something was received since the last turn
+	stale    bool // the application may have changed since the last look
+	moved    bool // a migration has ended since the last look
+	waited   bool // this run has waited at least once
+	alarm    flow.Alarm
+	inbox    flow.Messages
+	trail    flow.TrailWriter
+	shown    string // as the search attributes have it
+}
+
+// lookEvery is the safety poll behind the signals, while nothing is due earlier.
+const lookEvery = 10 * time.Minute
+
+// Workflow watches an application that is Unhealthy: it is open for as long as a copy is. When that has
+// lasted for as long as the binding tolerates, the binding moves by a migration under a permit.
+func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (workflows.ApplicationReport, error) {
+	if err := flow.Named(ctx, workflows.ApplicationFailoverID(p.Instance, p.Binding)); err != nil {
+		return workflows.ApplicationReport{}, err
+	}
+	f := begin(ctx, p)
+	if err := f.serve(ctx); err != nil {
+		return workflows.ApplicationReport{}, err
+	}
+	for !f.st.Phase.Terminal() {
+		if f.waited && flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents) && workflow.AllHandlersFinished(f.ctx) {
+			f.inbox.Drain()
+			f.st.Audit = f.trail.Leave(flow.CarryNames)
+			return workflows.ApplicationReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeApplicationFailover, workflows.ApplicationFailoverParams{Instance: p.Instance, Binding: p.Binding, State: f.st})
+		}
+		f.turn()
+	}
+	f.close()
+	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
+	return workflows.ApplicationReport{
+		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(), Last: f.st.Last, Arrivals: f.st.Arrivals,
+	}, nil
+}
+
+func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failover {
+	live, _ := workflow.NewDisconnectedContext(ctx)
+	info := workflow.GetInfo(ctx)
+	f := &failover{ctx: live, instance: p.Instance, st: p.State, log: log.With(workflow.GetLogger(ctx), "binding", p.Binding.String()), stale: true}
+	if f.st == nil {
+		now := workflow.Now(ctx)
+		f.st = &workflows.ApplicationState{Key: p.Binding, FailoverID: info.WorkflowExecution.RunID, Began: now, Entered: now, Phase: phase.ApplicationUnhealthy}
+	}
+	f.trail = flow.NewTrailWriter(live, flow.TrailOptions{
+		Left: f.st.Audit, Dirty: &f.dirty, On: func() bool { return f.st.Look.Terms.Audit },
+		Source: func() activities.AuditSource {
+			return activities.AuditSource{
+				Instance: p.Instance, Cluster: f.st.Cluster, FailoverID: f.st.FailoverID, Mode: f.st.Look.Terms.Mode,
+				Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: f.st.FailoverID,
+			}
+		},
+	})
+	f.st.Audit = nil
+	return f
+}
+
+func (f *failover) now() time.Time { return workflow.Now(f.ctx) }
+
+// turn looks, decides and acts once, and waits for what is next.
+func (f *failover) turn() {
+	f.dirty = false
+	looks := f.stale && (f.st.Move == nil || f.st.Move.Placed)
+	f.stale = false // an unplaced migration reports by itself
+	if looks {
+		f.look()
+	}
+	next := f.decide()
+	f.enter(next)
+	if next.phase.Terminal() {
+		return
+	}
+	if next.do != nil {
+		next.do()
+		return
+	}
+	f.trail.Flush()
+	at := next.until
+	if at.IsZero() {
+		at = f.now().Add(lookEvery)
+	}
+	if write := f.trail.Wake(); !write.IsZero() && write.Before(at) {
+		at = write
+	}
+	f.alarm.Set(f.ctx, at, "look at "+f.st.Key.String()+" again: "+string(f.st.Reason), &f.stale)
+	_ = workflow.Await(f.ctx, func() bool { return f.dirty || f.stale })
+	f.waited = true
+}
+
+// look reads how the application stands, and moves its clocks on.
+func (f *failover) look() {
+	request := activities.ApplicationRequest{Key: f.st.Key, UID: f.st.Look.UID, Moves: f.st.Move != nil || f.moved}
+	if f.st.Look.UID == "" {
+		info := workflow.GetInfo(f.ctx).WorkflowExecution
+		request.Recall, request.Run = info.ID, info.RunID
+	}
+	seen, err := flow.Run[activities.Application](flow.Doing(f.ctx, "see how "+f.st.Key.String()+" is"), activities.NameAssessApplication, request)
+	if err != nil { // it is retried until it answers, unless that makes no sense
+		f.log.Error("could not assess the application", "error", err)
+		return
+	}
+	if seen.Gone {
+		f.st.Look.Gone = true
+		return
+	}
+	if f.st.Look.UID == "" {
+		f.st.Arrivals = seen.Arrivals
+	}
+	f.st.Look = seen
+	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
+	f.st.Arrivals = f.st.Arrivals.Without(seen.Copies)
+	if request.Moves && len(f.st.Before) > 0 {
+		f.st.Arrivals = f.st.Arrivals.Add(seen.Copies, f.st.Before)
+	}
+	f.moved = false
+}
+
+// step is what the failover does next: it waits in a phase, until a moment or a message, or acts.
+type step struct {
+	phase   phase.Application
+	reason  reason.Reason
+	message string
+	until   time.Time // zero: until a message, or the safety poll
+	do      func()    // nil: wait
+	// attention: an operator has to look.
+	attention bool
+}
+
+// decide says what is next, as things stand.
+func (f *failover) decide() step {
+	st := f.st
+	switch {
+	case st.TakenBy != "":
+		return step{phase: phase.ApplicationTakenOver, reason: reason.TakenOver, message: st.TakenBy + " goes on with the move"}
+	case st.Move != nil:
+		return f.decideMoving()
+	case st.Look.Gone:
+		return step{phase: phase.ApplicationGone, reason: reason.BindingGone}
+	case len(st.Clocks) == 0 && st.Look.Unfit.Reason == reason.None:
+		return f.decideEnd()
+	case st.Stopped != nil:
+		return step{phase: phase.ApplicationStopped, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line() + "; it stays so until it is healthy, or resumed"}
+	case st.Look.Unfit.Reason != reason.None:
+		return step{phase: phase.ApplicationBlocked, reason: st.Look.Unfit.Reason, message: st.Look.Unfit.Message, attention: true}
+	case len(st.Look.Observing) > 0 && st.Look.Terms.Mode == rules.ModeEnforce:
+		st.Look.Terms.Mode = rules.ModeObserve
+	}
+	return f.decideUnhealthy()
+}
+
+// decideEnd: every copy is healthy again.
+func (f *failover) decideEnd() step {
+	switch {
+	case f.st.Stopped != nil:
+		return step{phase: phase.ApplicationCancelled, reason: reason.Cancelled, message: "cancelled by " + f.st.Stopped.Line()}
+	case f.st.Last != nil && f.st.Last.Wrote:
+		return step{phase: phase.ApplicationMigrated, reason: f.st.Last.Reason, message: f.st.Last.Message}
+	default:
+		return step{phase: phase.ApplicationHealed, reason: reason.Healed}
+	}
+}
+
+// decideMoving: a migration runs. Where its new copy is Unhealthy for as long as well, no other cluster would
+// help: both copies stay until an operator says what becomes of them.
+func (f *failover) decideMoving() step {
+	m := f.st.Move
+	moving := step{phase: phase.ApplicationMoving, reason: m.Reason, message: m.Message}
+	if !m.Placed {
+		return moving
+	}
+	clock := f.st.Clocks.First(f.st.Look.Tolerated)
+	if clock == nil || !f.st.Arrivals.Unhealthy(*clock) {
+		return moving
+	}
+	ends, _ := clock.Ends(f.st.Look.Tolerated)
+	if ends.After(f.now()) {
+		moving.until = ends
+		return moving
+	}
+	return sameRevision(*clock, f.st.Look.Tolerated)
+}
+
+func sameRevision(clock rules.UnhealthyClock, tolerated time.Duration) step {
+	return step{
+		phase: phase.ApplicationNeedsOperator, reason: reason.SameRevision, attention: true,
+		message: "the revision that was moved to " + clock.Cluster + " is Unhealthy there, too, for longer than " + tolerated.String(),
+	}
+}
+
+// decideUnhealthy: a copy is, and no migration runs.
+func (f *failover) decideUnhealthy() step {
+	st, now := f.st, f.now()
+	clock := st.Clocks.First(st.Look.Tolerated)
+	if clock == nil {
+		return step{phase: phase.ApplicationUnhealthy, reason: reason.ClockStopped, message: "on " + st.Clocks[0].Cluster}
+	}
+	if waits := f.tolerating(*clock); waits != nil {
+		return *waits
+	}
+	switch {
+	case st.Arrivals.Unhealthy(*clock):
+		return sameRevision(*clock, f.st.Look.Tolerated)
+	case st.Paused != nil:
+		return step{phase: phase.ApplicationBlocked, reason: reason.Paused, message: "paused by " + st.Paused.Line()}
+	case st.RetryAt.After(now):
+		return step{phase: phase.ApplicationBlocked, reason: st.Reason, message: st.Message, until: st.RetryAt, attention: st.Attention != reason.None}
+	case st.Check == nil || st.Checked != clock.Cluster:
+		return step{phase: st.Phase, reason: st.Reason, message: st.Message, do: func() { f.check(*clock) }}
+	case st.Look.Terms.Mode != rules.ModeEnforce:
+		return step{phase: phase.ApplicationBlocked, reason: reason.WouldMove, message: "observe: it would leave " + clock.Cluster}
+	}
+	return f.decideMove(*clock)
+}
+
+// tolerating is the wait until the time of a copy, and a snooze, are over; nil when they are.
+func (f *failover) tolerating(clock rules.UnhealthyClock) *step {
+	ends, _ := clock.Ends(f.st.Look.Tolerated)
+	waits := step{phase: phase.ApplicationUnhealthy, reason: reason.Unhealthy, message: "on " + clock.Cluster, until: ends}
+	if snooze := f.st.Snoozed; snooze != nil && snooze.Until.After(ends) {
+		waits.until, waits.reason, waits.message = snooze.Until, reason.Snoozed, "by "+snooze.Line()
+	}
+	if !waits.until.After(f.now()) {
+		return nil
+	}
+	return &waits
+}
+
+// decideMove: the pre-check has said yes. A suspected release, and then a permit, decide.
+func (f *failover) decideMove(clock rules.UnhealthyClock) step {
+	st, now := f.st, f.now()
+	asked := st.AskedAt.Add(askEvery)
+	switch {
+	case st.Permit.Number > 0 && now.Before(st.Permit.Latest), st.Check.Dependents && st.Suspected == nil: // they are held before it asks
+		return step{phase: phase.ApplicationQueued, reason: reason.AwaitingPermit, do: func() { f.move(clock) }}
+	case st.AskedAt.IsZero() || !asked.After(now):
+		return step{phase: queuedAs(st), reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, do: func() { f.request(f.ctx, 1) }}
+	case st.Suspected != nil:
+		return step{
+			phase: phase.ApplicationBlocked, reason: reason.ReleaseSuspected, attention: true, until: asked,
+			message: st.Suspected.String() + ": it is the release, and not the place. All the same: lifeboat resume fleet --reason ...",
+		}
+	}
+	return step{phase: phase.ApplicationQueued, reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, until: asked}
+}
+
+// queuedAs is the phase while a permit is asked for again: the answer to the last request stands.
+func queuedAs(st *workflows.ApplicationState) phase.Application {
+	if st.Suspected != nil {
+		return phase.ApplicationBlocked
+	}
+	return phase.ApplicationQueued
+}
+
+// check has the pre-check say whether there is somewhere to go.
+func (f *failover) check(clock rules.UnhealthyClock) {
+	st := f.st
+	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, State: st.Look.Policy.State, Approval: st.Approval}
+	out, err := flow.Run[activities.PreCheckResult](flow.Doing(f.ctx, "look for somewhere to go for "+st.Key.String()), activities.NamePreCheck, activities.PreCheckRequest{
+		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing,
+	})
+	if err != nil || len(out.Checks) != 1 {
+		f.block(reason.Unreachable, fmt.Sprint(err))
+		return
+	}
+	check := out.Checks[0]
+	switch check.End {
+	case activities.CheckPass:
+		st.Check, st.Checked, st.Tries, st.RetryAt = &check, clock.Cluster, 0, time.Time{}
+	case activities.CheckGone, activities.CheckNotTargeting:
+		f.stale = true // the next look says more
+		f.block(check.Reason, check.Message)
+	case activities.CheckBlocked, activities.CheckOptedOut, activities.CheckFence:
+		for _, rule := range check.Asked {
+			if !slices.Contains(st.Standing, rule) {
+				st.Standing = append(st.Standing, rule)
+			}
+		}
+		f.block(check.Reason, check.Message)
+	}
+}
+
+// block keeps it where it is, and has it checked again later.
+func (f *failover) block(why reason.Reason, message string) {
+	const doubles = 3
+	st := f.st
+	wait := max(st.Look.Terms.Recheck, time.Second)
+	st.Check, st.Permit = nil, pace.Permit{}
+	st.RetryAt = f.now().Add(wait << min(st.Tries, doubles))
+	st.Tries++
+	f.enter(step{phase: phase.ApplicationBlocked, reason: why, message: reason.Summary(message)})
+}
+
+// enter publishes what is next.
+func (f *failover) enter(next step) {
+	st := f.st
+	if st.Phase != next.phase {
+		st.Entered = f.now()
+		f.trail.AddUrgent(phaseRecord(st, next))
+	}
+	st.Phase, st.Reason, st.Message, st.Next = next.phase, next.reason, next.message, next.until
+	st.Attention = reason.None
+	if next.attention {
+		st.Attention = next.reason
+	}
+	f.page()
+}
+
+// page shows where the failover stands, in the Temporal UI and in search attributes.
+func (f *failover) page() {
+	workflow.SetCurrentDetails(f.ctx, view.ApplicationPage(f.st.View(f.now())))
+	if shown := string(f.st.Phase) + " " + string(f.st.Reason); shown != f.shown {
+		f.shown = shown
+		_ = workflow.UpsertTypedSearchAttributes(f.ctx, workflows.SearchPhase.ValueSet(string(f.st.Phase)), workflows.SearchReason.ValueSet(string(f.st.Reason)))
+		if f.st.Attention != reason.None {
+			tags := map[string]string{"cluster": f.st.Cluster, "reason": string(f.st.Attention)}
+			workflow.GetMetricsHandler(f.ctx).WithTags(tags).Counter("lifeboat_needs_attention").Inc(1)
+		}
+	}
+}
+
+// close withdraws the request, and has the last records written.
+func (f *failover) close() {
+	if !f.st.AskedAt.IsZero() && f.st.Move == nil && f.st.Last == nil {
+		f.request(f.ctx, 0)
+	}
+	if lost := f.trail.Finish(); lost > 0 {
+		f.log.Error("the audit trail lacks records of this failover", "records", lost)
+	}
+}

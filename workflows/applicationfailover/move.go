@@ -1,0 +1,213 @@
+package applicationfailover
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// askEvery is how often a request for a permit is repeated: a thousand failovers may wait at once, each
+// with a history of its own.
+const askEvery = 2 * time.Minute
+
+// request asks the pacer for a permit, or withdraws the request.
+func (f *failover) request(ctx workflow.Context, want int) {
+	st := f.st
+	st.AskedAt = f.now()
+	r := workflows.PermitRequest{
+		Cluster: st.Checked, FailoverID: st.FailoverID, Want: want, Priority: st.Look.Policy.Priority, Seen: st.Newest, Open: want > 0,
+		Every: askEvery, Application: &st.Key, Policy: st.Look.PolicyID,
+	}
+	if err := workflow.SignalExternalWorkflow(ctx, workflows.FleetPacerID(f.instance), "", workflows.SignalPermitRequest, r).Get(ctx, nil); err != nil {
+		f.log.Warn("could not request a permit", "error", err)
+	}
+}
+
+// granted takes the permit of the pacer; one that comes while none is wanted passes unused.
+func (f *failover) granted(g workflows.Grant) {
+	if !g.Valid() || g.FailoverID != f.st.FailoverID || g.Number <= f.st.Newest {
+		f.log.Warn("ignored a malformed or old signal", "signal", workflows.SignalGrant, "number", g.Number)
+		return
+	}
+	f.st.Newest = g.Number
+	f.st.Permit, _ = g.Take()
+	f.st.Suspected, f.st.AskedAt, f.dirty = nil, time.Time{}, true // the pacer has forgotten the request
+	f.permit()
+}
+
+// permit hands the permit to the migration that waits for it.
+func (f *failover) permit() {
+	m := f.st.Move
+	if m == nil || !m.WantsPermit || f.st.Permit.Number == 0 {
+		return
+	}
+	m.WantsPermit = false
+	permit := f.st.Permit
+	f.st.Permit = pace.Permit{}
+	workflow.Go(f.ctx, func(ctx workflow.Context) { f.signal(ctx, workflows.SignalPermit, permit) })
+}
+
+// paceChanged takes whether the release is suspected.
+func (f *failover) paceChanged(p workflows.PaceChanged) {
+	f.dirty = f.dirty || (p.Suspected == nil) != (f.st.Suspected == nil)
+	f.st.Suspected = p.Suspected
+}
+
+// move starts the migration off a cluster.
+func (f *failover) move(clock rules.UnhealthyClock) {
+	st := f.st
+	st.Attempt++
+	st.Cluster, st.Before = clock.Cluster, nil
+	params := f.migration(clock)
+	ctx := workflow.WithChildOptions(f.ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            workflows.BindingMigrationID(f.instance, clock.Cluster, st.Key),
+		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:         reason.Summary("Move " + st.Look.Resource + " off " + clock.Cluster + ": it is Unhealthy there"),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			workflows.SearchCluster.ValueSet(clock.Cluster), workflows.SearchBinding.ValueSet(workflows.Storable(st.Key.String())),
+			workflows.SearchMode.ValueSet(string(st.Look.Terms.Mode)),
+		),
+		Memo: map[string]any{"lifeboatFailover": st.FailoverID, "lifeboatResource": st.Look.Resource},
+	})
+	f.trail.AddUrgent(record.Audit{
+		Kind: record.AuditBindingBegun, Attempt: st.Attempt, Bindings: flow.About(st.Key), Resource: st.Look.Resource, Cause: record.CauseApplication,
+		Evidence: map[string]string{"unhealthyOn": clock.Cluster, "revision": clock.Revision},
+	})
+	st.Move = &workflows.Migration{
+		Key: st.Key, UID: st.Look.UID, Resource: st.Look.Resource, Attempt: st.Attempt, Phase: phase.MigrationChecking, Since: f.now(), Heard: f.now(),
+		Purge: st.Look.Policy.PurgeMode, Holds: params.State.Start == workflows.StartHold,
+	}
+	for _, c := range st.Look.Copies {
+		st.Before = append(st.Before, c.Cluster)
+	}
+	st.Check, st.Permit, st.Approval = nil, pace.Permit{}, nil
+	child := workflow.ExecuteChildWorkflow(ctx, workflows.TypeBindingMigration, params)
+	if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+		st.Move = nil
+		f.block(reason.Conflict, "a migration off "+clock.Cluster+" could not begin: "+err.Error())
+		return
+	}
+	workflow.GetMetricsHandler(f.ctx).WithTags(map[string]string{"cluster": clock.Cluster}).Counter("lifeboat_application_failovers").Inc(1)
+}
+
+// migration is what the migration begins with.
+func (f *failover) migration(clock rules.UnhealthyClock) workflows.BindingMigrationParams {
+	st := f.st
+	terms := st.Look.Terms
+	if st.Look.Grace > 0 {
+		terms.GracefulTimeout = st.Look.Grace
+	}
+	due, _ := clock.Ends(st.Look.Tolerated)
+	state := workflows.MigrationState{
+		Ref: activities.MigrationRef{Cluster: clock.Cluster, Key: st.Key, UID: st.Look.UID, Mode: terms.Mode, Purge: st.Check.Purge},
+		// What makes it move is on record with the copy, and the write reads it once more.
+		Unhealthy: &rules.Arrival{Cluster: clock.Cluster, Revision: clock.Revision},
+		Parent:    workflows.ApplicationFailoverID(f.instance, st.Key), FailoverID: st.FailoverID, Attempt: st.Attempt,
+		Terms: terms, Policy: st.Look.Policy, Resource: st.Look.Resource, QueuedAt: st.Began, DueAt: due,
+		Approval: st.Approval, Standing: st.Standing, Permit: st.Permit, To: st.Check.Candidates,
+	}
+	for n, c := range st.Look.Copies {
+		if c.Cluster == clock.Cluster {
+			state.Ref.ClusterUID = st.Look.ClusterUIDs[n]
+		}
+	}
+	if st.Check.Dependents && st.Permit.Number == 0 {
+		state.Start = workflows.StartHold
+	}
+	return workflows.BindingMigrationParams{Instance: f.instance, State: state}
+}
+
+// reported takes a report of the migration: how far it is, its end, or that another failover goes on with it.
+func (f *failover) reported(r workflows.MigrationReport) {
+	st := f.st
+	switch {
+	case r.TakenBy != "" && st.Move != nil:
+		st.TakenBy, f.dirty = r.TakenBy, true
+		return
+	case r.FailoverID != st.FailoverID || st.Move == nil || r.Attempt != st.Attempt:
+		return
+	}
+	for _, did := range r.Acts {
+		did.Bindings, did.Attempt, did.Workflow = flow.About(r.Key), r.Attempt, workflows.BindingMigrationID(f.instance, st.Cluster, r.Key)
+		f.trail.Add(did)
+	}
+	f.progressed(r)
+	if r.Result != nil {
+		f.finished(*r.Result)
+	}
+	f.page()
+}
+
+// progressed takes how far the migration is, and gives it the permit that it waits for.
+func (f *failover) progressed(r workflows.MigrationReport) {
+	m := f.st.Move
+	if m.Phase != r.Phase {
+		m.Entered = f.now()
+	}
+	f.stale = f.stale || m.Placed != r.Placed || r.Result != nil
+	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard, m.Attention = r.Phase, r.Reason, r.Message, r.Placed, r.To, f.now(), r.Attention
+	m.WantsPermit, f.dirty = r.WantsPermit, true
+	f.permit()
+	if m.WantsPermit && f.now().Sub(f.st.AskedAt) >= askEvery/4 {
+		f.st.AskedAt = f.now()
+		workflow.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
+	}
+}
+
+// finished takes the end of the migration. Where nothing was written the binding is judged again.
+func (f *failover) finished(r record.Result) {
+	st := f.st
+	st.Move, st.Last, f.moved, f.stale = nil, &r, true, true
+	st.AskedAt = time.Time{}
+	f.trail.AddUrgent(record.Audit{
+		Kind: record.AuditBindingOutcome, Attempt: st.Attempt, Bindings: flow.About(r.Key), Resource: r.Resource, Time: r.At,
+		Outcome: r.Outcome, Reason: r.Reason, Message: r.Message, Cause: r.Cause, To: r.To,
+	})
+	if r.Reason == reason.TakenOver {
+		st.TakenBy = workflows.ClusterFailoverID(f.instance, st.Cluster)
+	}
+	if !r.Wrote && st.Stopped == nil {
+		f.block(r.Reason, r.Message)
+	}
+}
+
+// signal sends a signal to the migration.
+func (f *failover) signal(ctx workflow.Context, name string, message any) {
+	id := workflows.BindingMigrationID(f.instance, f.st.Cluster, f.st.Key)
+	if err := workflow.SignalExternalWorkflow(ctx, id, "", name, message).Get(ctx, nil); err != nil {
+		f.log.Warn("the migration is not running any more", "error", err)
+		f.st.Move, f.moved, f.stale = nil, true, true
+	}
+}
+
+func phaseRecord(st *workflows.ApplicationState, next step) record.Audit {
+	r := record.Audit{
+		Kind: record.AuditPhaseEntered, Attempt: st.Attempt, Phase: string(next.phase), Reason: next.reason, Message: next.message,
+		Bindings: flow.About(st.Key), Resource: st.Look.Resource, Cause: record.CauseApplication,
+	}
+	if next.phase.Terminal() {
+		r.Kind = record.AuditFailoverClosed
+	}
+	return r
+}
+
+// heard wakes the next look; a fact about another binding is malformed.
+func (f *failover) heard(key karmada.BindingKey) {
+	if key != f.st.Key {
+		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalBindingObserved, "key", key.String())
+		return
+	}
+	f.stale = true
+}

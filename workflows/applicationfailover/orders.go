@@ -1,0 +1,162 @@
+package applicationfailover
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+)
+
+// messages are the signals, updates and queries of this failover. Orders have the names and arguments that a
+// ClusterFailover takes.
+func (f *failover) messages() flow.Messages {
+	return flow.Messages{
+		Queries: []flow.Query{{
+			Name: workflows.QueryStatus, Description: "The whole state of this failover", Answer: func() (workflows.ApplicationStatus, error) {
+				return workflows.ApplicationStatus{Now: f.now(), ApplicationState: *f.st}, nil
+			},
+		}},
+		Updates: []flow.Update{
+			flow.Ordered(workflows.UpdatePause, "Begin no move of this application; what has begun goes on", f.refuseScoped, f.pause),
+			flow.Ordered(workflows.UpdateResume, "Go on after a pause, or after a cancel", f.refuseResume, f.resume),
+			flow.Ordered(workflows.UpdateSnooze, "Leave this application where it is for a while", f.refuseSnooze, f.snooze),
+			flow.Ordered(workflows.UpdateApprove, "Agree to the next move of this application; every other check stays", f.refuseScoped, f.approve),
+			flow.Ordered(workflows.UpdateCancel, "Stop this failover: nothing is moved until the application was healthy once; an unplaced move is put back, a placed one keeps both copies", f.refuseOrder, f.cancel),
+			f.orderOf(workflows.UpdatePutBack, "Restore the former clusters in one write, as long as the old copy is held"),
+			f.orderOf(workflows.UpdateRelease, "Drop the hold now, proven healthy or not"),
+		},
+		Signals: []flow.Signal{
+			flow.OnSignal(workflows.SignalBindingObserved, func(fact proof.BindingFact) { f.heard(fact.Key) }),
+			flow.OnSignal(workflows.SignalGrant, f.granted),
+			flow.OnSignal(workflows.SignalPaceChanged, f.paceChanged),
+			flow.OnSignal(workflows.SignalMigrationReport, f.reported),
+			flow.OnSignal(workflows.SignalPause, func(o workflows.ScopedOrder) {
+				if f.refuseScoped(o) == nil {
+					f.pause(o)
+				}
+			}),
+		},
+	}
+}
+
+// serve takes messages, and a cancellation as an order.
+func (f *failover) serve(ctx workflow.Context) error {
+	f.inbox = f.messages()
+	if err := f.inbox.Serve(ctx, f.ctx); err != nil {
+		return err
+	}
+	flow.OnCancel(ctx, func(o workflows.Order) {
+		f.cancel(workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o}})
+	})
+	return nil
+}
+
+// refuseScoped refuses an order about anything but this binding.
+func (f *failover) refuseScoped(o workflows.ScopedOrder) error {
+	if !o.Covers(f.st.Key) {
+		return flow.Refused("this is the failover of " + f.st.Key.String() + " alone")
+	}
+	return flow.RefuseOrder(o.Order)
+}
+
+func (f *failover) refuseResume(o workflows.Resume) error {
+	switch {
+	case o.Enforce:
+		return flow.Refused("the mode is that of the workers' configuration: there is nothing to enforce by order")
+	case f.st.Paused == nil && f.st.Stopped == nil:
+		return flow.Refused("it is neither paused nor cancelled")
+	}
+	return f.refuseScoped(o.ScopedOrder)
+}
+
+func (f *failover) refuseSnooze(o workflows.SnoozeOrder) error {
+	if _, wrong := queue.SnoozeFor(o.For); wrong != "" {
+		return flow.Refused(wrong)
+	}
+	return f.refuseScoped(o.ScopedOrder)
+}
+
+func (f *failover) refuseOrder(o workflows.BindingOrder) error {
+	if o.Binding.Name != "" && o.Binding != f.st.Key {
+		return flow.Refused("this is the failover of " + f.st.Key.String() + " alone")
+	}
+	return flow.RefuseOrder(o.Order)
+}
+
+func (f *failover) pause(o workflows.ScopedOrder) string {
+	f.ordered(workflows.UpdatePause, o.Order)
+	f.st.Paused = &o.Order
+	f.forward(workflows.UpdatePause, workflows.CancelOrder{Order: o.Order})
+	return "paused: no move begins; what has begun goes on"
+}
+
+func (f *failover) resume(o workflows.Resume) string {
+	f.ordered(workflows.UpdateResume, o.Order)
+	f.st.Paused, f.st.Stopped, f.st.RetryAt = nil, nil, time.Time{}
+	f.forward(workflows.UpdateResume, workflows.CancelOrder{Order: o.Order})
+	return "resumed: it moves when its time is over"
+}
+
+func (f *failover) snooze(o workflows.SnoozeOrder) string {
+	f.ordered(workflows.UpdateSnooze, o.Order, "for", o.For)
+	length, _ := queue.SnoozeFor(o.For)
+	if until := f.now().Add(length); f.st.Snoozed == nil || f.st.Snoozed.Until.Before(until) {
+		f.st.Snoozed = &workflows.Snooze{ScopedOrder: o.ScopedOrder, At: f.now(), Until: until}
+	}
+	return "snoozed until " + f.st.Snoozed.Until.Format(time.TimeOnly)
+}
+
+// approve lets the next move begin, whatever rule asks, and however often it has moved.
+func (f *failover) approve(o workflows.ScopedOrder) string {
+	f.ordered(workflows.UpdateApprove, o.Order)
+	f.st.Approval = &queue.Approval{Who: o.Who, Why: o.Reason, At: f.now(), Attempt: f.st.Attempt + 1, ForOne: o.One()}
+	f.st.RetryAt = time.Time{}
+	return "approved: its next move needs no other approval"
+}
+
+func (f *failover) cancel(o workflows.BindingOrder) string {
+	f.ordered(workflows.UpdateCancel, o.Order, "putBack", flow.Yes(o.PutBack))
+	f.st.Stopped = &o.Order
+	f.forward(workflows.UpdateCancel, o.CancelOrder)
+	return "cancelled: nothing of it is moved until it was healthy once, or it is resumed"
+}
+
+// orderOf is an order about the old copy: the migration carries it out.
+func (f *failover) orderOf(verb, description string) flow.Update {
+	refuse := func(o workflows.BindingOrder) error {
+		if f.st.Move == nil || f.st.Move.Phase == phase.MigrationChecking {
+			return flow.Refused("no migration of it runs, so no old copy is held")
+		}
+		return f.refuseOrder(o)
+	}
+	return flow.Ordered(verb, description, refuse, func(o workflows.BindingOrder) string {
+		f.ordered(verb, o.Order)
+		f.forward(verb, o.CancelOrder)
+		return verb + " is sent to the migration off " + f.st.Cluster + "; see its status"
+	})
+}
+
+// forward hands an order on to the migration, where one runs.
+func (f *failover) forward(verb string, o workflows.CancelOrder) {
+	f.dirty = true
+	if f.st.Move == nil {
+		return
+	}
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		f.signal(ctx, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: o, Verb: verb})
+	})
+}
+
+func (f *failover) ordered(verb string, o workflows.Order, details ...string) {
+	f.trail.AddUrgent(record.Audit{
+		Kind: record.AuditOrderGiven, Phase: string(f.st.Phase), Order: verb, Who: o.Who, Why: o.Reason, Bindings: flow.About(f.st.Key),
+		Evidence: flow.AddEvidence(nil, details...),
+	})
+	f.log.Info("ordered", "verb", verb, "who", o.Who, "reason", reason.Summary(o.Reason))
+}
