@@ -114,10 +114,14 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 }
 
 // slimBinding is a binding without the raw statuses of its copies: the cache keeps every
-// binding, and only an eviction reads raw statuses.
+// binding, and only an eviction reads raw statuses. Jobs keep theirs, which say whether they
+// have finished: a list that did not know would queue a finished one again.
 func slimBinding(raw []byte) karmada.Binding { return slimmed(DecodeBinding(raw)) }
 
 func slimmed(b karmada.Binding) karmada.Binding {
+	if b.Resource.GroupKind() == karmada.KindJob {
+		return b
+	}
 	b.Status.Aggregated = slices.Clone(b.Status.Aggregated)
 	for i := range b.Status.Aggregated {
 		b.Status.Aggregated[i].Status = nil

@@ -370,3 +370,14 @@ func TestBindingCache_On_InPagesInTheOrderOfTheKeys(t *testing.T) {
 	require.Equal(t, []string{"n/a@1"}, namesOn(c, "m2", 1))
 	require.Empty(t, namesOn(c, "m3", 1))
 }
+
+// Rules: R4.6-46.
+func TestSlimBinding_OnlyAJobKeepsItsRawStatus(t *testing.T) {
+	binding := func(apiVersion, kind string) karmada.Binding {
+		return slimBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","name":"x"}},
+			"status":{"aggregatedStatus":[{"clusterName":"m1","status":{"completionTime":"2026-01-01T00:00:00Z"}}]}}`))
+	}
+	job, other := binding("batch/v1", "Job"), binding("apps/v1", "Deployment")
+	require.True(t, job.JobFinished("m1"))
+	require.Nil(t, other.Item("m1").Status)
+}
