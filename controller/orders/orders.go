@@ -137,6 +137,9 @@ const closingTries = 5
 // Begin sends an order to a failover, which is started if it does not run. It tries again when the failover was
 // closing.
 func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (string, error) {
+	if to != d.Target(to.Name) { // the failover of an application is an order's target only while it runs
+		return d.Give(ctx, to, name, o)
+	}
 	var err error
 	for range closingTries {
 		var answer string

@@ -193,3 +193,14 @@ func TestAwaitDrain_EndsWithTheDrainOrAnError(t *testing.T) {
 	stop()
 	require.ErrorIs(t, AwaitDrain(ctx, look(Drained{Left: 1}, nil), tell), context.Canceled)
 }
+
+// An application's failover runs already: the order starts no failover of a cluster.
+//
+// Rules: R4.13-9.
+func TestBegin_OfAnApplication_StartsNothing(t *testing.T) {
+	const id = "application-failover/shop/cart"
+	_, sender := answering(t, id, workflows.UpdatePutBack, cancel, nil)
+	answer, err := sender.Begin(t.Context(), Target{WorkflowID: id, Name: "shop/cart"}, workflows.UpdatePutBack, cancel)
+	require.NoError(t, err)
+	require.Equal(t, "done", answer)
+}

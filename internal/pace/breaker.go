@@ -17,11 +17,11 @@ type Share struct {
 // ScopeFleet is the scope of every application.
 const ScopeFleet = "the fleet"
 
-// ScopeOfPolicy and ScopeOfCluster name the scopes of the applications of a policy ("<namespace>/<name>",
-// "/<name>" without a namespace), and of those on a cluster.
+// ScopeOfPolicy names the scope of the applications of a policy: "<namespace>/<name>", or "/<name>"
+// without a namespace.
 func ScopeOfPolicy(id string) string { return "policy " + strings.TrimPrefix(id, "/") }
 
-// ScopeOfCluster is said above.
+// ScopeOfCluster names the scope of the applications on a cluster.
 func ScopeOfCluster(name string) string { return "cluster " + name }
 
 // breakerLeast is how many must be Unhealthy at least: of three workloads one is no bad release.

@@ -206,7 +206,7 @@ func (m *migration) awaitPermit() {
 	case m.st.Intent.Stops():
 		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
 	case m.takenOver():
-		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.TakenOver, Message: "the failover of " + m.st.Ref.Cluster + " judges it anew"})
+		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.TakenOver, Message: "the failover of " + m.st.Ref.Cluster + " judges it again"})
 	case m.st.Permit.Number > 0:
 		m.evict()
 	default:
