@@ -126,10 +126,10 @@ func (a applicationAssessor) readRevisions(ctx context.Context, b *karmada.Bindi
 // revision is that of the workload on a cluster, empty where there is no Work.
 func (k reader) revision(ctx context.Context, b *karmada.Binding, cluster string) (string, error) {
 	found, err := k.Reader.Revision(ctx, b, cluster)
-	switch {
-	case errors.Is(err, karmada.ErrGone), errors.Is(err, karmada.ErrInvalid), found == "" && err == nil:
+	if errors.Is(err, karmada.ErrGone) || errors.Is(err, karmada.ErrInvalid) {
 		return "", nil
-	case err != nil:
+	}
+	if err != nil || found == "" {
 		return "", err
 	}
 	return string(b.Resource.UID) + "/" + found, nil
@@ -148,7 +148,7 @@ func (a evictor) stillUnhealthy(ctx context.Context, r EvictRequest, b *karmada.
 		return true, nil
 	}
 	now, err := a.revision(ctx, b, r.Cluster)
-	if err == nil && now != "" && r.Unhealthy.Revision != "" && now != r.Unhealthy.Revision {
+	if err == nil && rules.IsAnotherRevision(now, r.Unhealthy.Revision) {
 		out.End, out.Reason, out.Message = EvictNotAffected, reason.Healed, "another revision runs, which has a time of its own"
 		return true, nil
 	}
@@ -174,10 +174,10 @@ func (a fleetAssessor) unhealthyShares(ctx context.Context, fleet []karmada.Clus
 		for _, c := range copies {
 			add(pace.ScopeOfCluster(c.Cluster), c.Unhealthy())
 		}
-		any := slices.ContainsFunc(copies, rules.CopyHealth.Unhealthy)
-		add(pace.ScopeFleet, any)
+		unhealthy := slices.ContainsFunc(copies, rules.CopyHealth.Unhealthy)
+		add(pace.ScopeFleet, unhealthy)
 		if policy := b.PolicyID(); policy != "" {
-			add(pace.ScopeOfPolicy(policy), any)
+			add(pace.ScopeOfPolicy(policy), unhealthy)
 		}
 	})
 	if err != nil {

@@ -61,7 +61,7 @@ func (clocks UnhealthyClocks) Next(copies []CopyHealth, now time.Time) Unhealthy
 	for _, c := range copies {
 		clock := UnhealthyClock{Cluster: c.Cluster, Revision: c.Revision}
 		at := slices.IndexFunc(clocks, func(k UnhealthyClock) bool { return k.Cluster == c.Cluster })
-		known := at >= 0 && !isAnotherRevision(clocks[at].Revision, c.Revision)
+		known := at >= 0 && !IsAnotherRevision(clocks[at].Revision, c.Revision)
 		if known {
 			clock = clocks[at]
 		}
@@ -81,8 +81,8 @@ func (clocks UnhealthyClocks) Next(copies []CopyHealth, now time.Time) Unhealthy
 	return next
 }
 
-// isAnotherRevision reports whether two revisions are known to differ.
-func isAnotherRevision(a, b string) bool { return a != "" && b != "" && a != b }
+// IsAnotherRevision reports whether two revisions are known to differ.
+func IsAnotherRevision(a, b string) bool { return a != "" && b != "" && a != b }
 
 func (k UnhealthyClock) stopped(now time.Time) UnhealthyClock {
 	if !k.Since.IsZero() {
@@ -146,7 +146,7 @@ func (a Arrivals) Unhealthy(k UnhealthyClock) bool {
 func (a Arrivals) Without(copies []CopyHealth) Arrivals {
 	return slices.DeleteFunc(slices.Clone(a), func(x Arrival) bool {
 		return slices.ContainsFunc(copies, func(c CopyHealth) bool {
-			return c.Cluster == x.Cluster && isAnotherRevision(c.Revision, x.Revision)
+			return c.Cluster == x.Cluster && IsAnotherRevision(c.Revision, x.Revision)
 		})
 	})
 }
