@@ -13,13 +13,14 @@ import (
 	"go.temporal.io/api/history/v1"
 )
 
-// budget bounds the events in Temporal's histories of one plain migration, as means: those over 300
-// (47, 51, 14 and 2), and what few bindings on a busy machine take beside.
+// budget bounds the events in Temporal's histories of one plain migration: the median of its own, and
+// the means of its failover's and the pacer's over 300 (14 and 2) with what few bindings on a busy machine
+// take beside. A machine that answers late makes some migrations ask twice; the median is of those that did not.
 type budget struct{ own, tasks, failover, pacer float64 }
 
 const (
-	budgeted     = 24 // bindings that move
-	budgetedRate = "20"
+	budgeted     = 24  // bindings that move
+	budgetedRate = "6" // what two cores move without a write that is late
 )
 
 // eventBudget moves bindings off a cluster that is dead and off one that answers, and counts what
@@ -37,12 +38,12 @@ func eventBudget(s *scene) {
 	s.kill(dead)
 	s.phase(dead, "Evacuated")
 	s.allReleased(gone, dead)
-	s.within("dead source", dead, pacer, budget{own: 49, tasks: 10, failover: 18, pacer: 8})
+	s.within("dead source", dead, pacer, budget{own: 49, tasks: 9, failover: 18, pacer: 8})
 
 	pacer = s.events(pacerID)
 	s.answer("drain", answers, "--yes", "--wait", "--timeout", "15m", "-o", "json")
 	s.allReleased(drained, answers)
-	s.within("source answers", answers, pacer, budget{own: 53, tasks: 10, failover: 18, pacer: 8})
+	s.within("source answers", answers, pacer, budget{own: 53, tasks: 9, failover: 18, pacer: 8})
 
 	s.revive(dead)
 	s.ends(dead, "Recovered")
@@ -72,7 +73,7 @@ func (s *scene) allReleased(keys []string, from string) {
 func (s *scene) within(what, from string, pacer int64, most budget) {
 	kinds := map[string]int{}
 	all := s.runsOf(migrationsOf(from))
-	moved, events := 0, 0
+	var events, tasks []int
 	for _, run := range all {
 		told := s.eventsOf(run.id, run.run)
 		if !slices.ContainsFunc(told, func(e *history.HistoryEvent) bool {
@@ -80,23 +81,26 @@ func (s *scene) within(what, from string, pacer int64, most budget) {
 		}) {
 			continue // its permit passed
 		}
-		moved++
-		events += len(told)
+		inTasks := 0
 		for _, e := range told {
 			kinds[kindOf(e)]++
-			if moved == budgeted/2 {
+			if e.EventType == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+				inTasks++
+			}
+			if len(events) == budgeted/2 {
 				s.Logf("%3d %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), kindOf(e))
 			}
 		}
+		events, tasks = append(events, len(told)), append(tasks, inTasks)
 	}
+	moved := len(events)
+	require.Equal(s, budgeted, moved, "each binding moved once")
 	n := float64(moved)
-	is := budget{own: float64(events) / n, failover: float64(s.whileItMoves(from)) / n, pacer: float64(s.events(pacerID)-pacer) / n}
-	is.tasks = float64(kinds["WorkflowTaskCompleted"]) / n
-	say("event_budget: %s: %d migrations, %d passed permits: %.1f events each in %.1f workflow tasks, failover %.1f, pacer %.1f", what, moved, len(all)-moved, is.own, is.tasks, is.failover, is.pacer)
+	is := budget{own: median(events), tasks: median(tasks), failover: float64(s.whileItMoves(from)) / n, pacer: float64(s.events(pacerID)-pacer) / n}
+	say("event_budget: %s: %d migrations, %d passed permits: median of %.0f events in %.0f workflow tasks, failover %.1f, pacer %.1f", what, moved, len(all)-moved, is.own, is.tasks, is.failover, is.pacer)
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		s.Logf("%-70s %.2f", kind, float64(kinds[kind])/n)
 	}
-	require.Equal(s, budgeted, moved, "each binding moved once")
 	require.LessOrEqual(s, is.own, most.own, what)
 	require.LessOrEqual(s, is.tasks, most.tasks, what)
 	if moved < len(all) {
@@ -122,6 +126,11 @@ func (s *scene) whileItMoves(from string) int64 {
 		}
 	}
 	return last - first + 1
+}
+
+func median(all []int) float64 {
+	slices.Sort(all)
+	return float64(all[len(all)/2])
 }
 
 func (s *scene) eventsOf(id, run string) (events []*history.HistoryEvent) {
