@@ -196,7 +196,7 @@ func (w *world) play(t *testing.T, c cell, id string) (v vector, struck bool) {
 	}
 	strike.over()
 	for _, name := range s.all() {
-		s.closed(name)
+		s.closed(failoverID(name))
 	}
 	s.abreast()
 	s.catchUp()

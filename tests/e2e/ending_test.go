@@ -15,7 +15,10 @@ import (
 // no workflow of it runs, no taint, annotation or hold task of Lifeboat's stands.
 func (s *scene) nothingLeft() {
 	for _, name := range s.all() {
-		s.closed(name)
+		s.closed(failoverID(name))
+	}
+	for _, u := range s.bindings {
+		s.closed(applicationID(keyOf(u)))
 	}
 	s.abreast()
 	for _, u := range s.bindings {
@@ -37,10 +40,10 @@ func (s *scene) nothingLeft() {
 	s.toldOnce()
 }
 
-// closed waits until no failover of a cluster runs.
-func (s *scene) closed(name string) {
-	s.await("closed: "+failoverID(name), func() (bool, string) {
-		running, err := s.temporal.running(s.ctx, failoverID(name))
+// closed waits until no failover with an id runs.
+func (s *scene) closed(id string) {
+	s.awaitQuietly("closed: "+id, func() (bool, string) {
+		running, err := s.temporal.running(s.ctx, id)
 		return err == nil && !running, fmt.Sprint(err)
 	})
 }
@@ -61,7 +64,7 @@ func (s *scene) toldOnce() {
 			said := fmt.Sprintf("%s %s %s: %s: %s", e.About.Kind, e.About.Name, e.About.UID, e.Reason, e.Message)
 			require.False(s, seen[said], "said by two Events: %s", said)
 			seen[said] = true
-			require.Regexp(s, `(cluster-failover|binding-migration)/`, e.Message, "names no workflow: %s", said)
+			require.Regexp(s, `(cluster-failover|application-failover|binding-migration)/`, e.Message, "names no workflow: %s", said)
 		}
 	}
 }

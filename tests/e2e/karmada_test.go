@@ -34,6 +34,7 @@ const (
 	faultPutBack             = "lab.lifeboat.dev/put-back"
 	faultPutBackAfterRelease = "lab.lifeboat.dev/put-back-after-release"
 	faultReadyAfter          = "lab.lifeboat.dev/ready-after"
+	faultNeverReadyOn        = "lab.lifeboat.dev/never-ready-on"
 	faultStuckReadyAt        = "lab.lifeboat.dev/stuck-ready-at"
 	templateLabels           = "lab.lifeboat.dev/template-labels"
 )

@@ -89,6 +89,10 @@ var stories = []story{
 	{name: "kinds_that_stay", short: "kind", size: 2, tell: kindsThatStay},
 	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},
+	{name: "application_moves", short: "ill", size: 2, tell: unhealthyMoves},
+	{name: "application_heals_in_time", short: "well", size: 2, tell: unhealthyHeals},
+	{name: "application_is_unhealthy_there_too", short: "there", size: 3, tell: unhealthyThere},
+	{name: "cluster_fails_while_its_application_moves", short: "both", size: 2, tell: clusterFailsMeanwhile},
 	// The longest first: as many of these at once as there are labs, each on a lab that plays no other meanwhile.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
 	{name: "documents", short: "doc", size: 2, space: "store", tell: documentsStory, alone: true},
@@ -97,6 +101,7 @@ var stories = []story{
 	{name: "crash_sample", short: "crash", size: 1, tell: crashSample, alone: true},
 	{name: "second_evictor_in_mid_failover", short: "rival", size: 2, tell: secondEvictor, alone: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
+	{name: "release_is_suspected", short: "release", size: 2, tell: badRelease, alone: true},
 	{name: "plugin_on_a_users_task_queue", short: "plug", size: 2, tell: usersPlugin, alone: true},
 	{name: "leaders_change_hands", short: "reign", size: 2, tell: leadersChange, alone: true},
 	{name: "builds_change_hands_in_mid_failover", short: "build", size: 2, tell: buildsChangeHands, alone: true, own: true},

@@ -44,7 +44,7 @@ func allRed(s *scene) {
 	s.probe(from, "True")
 	s.became(s.ends(from, "Recovered"), map[string]string{app: "Migrated"})
 	for _, name := range fleet {
-		s.closed(name)
+		s.closed(failoverID(name))
 	}
 }
 

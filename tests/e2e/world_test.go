@@ -54,7 +54,7 @@ const (
 var settings = []string{
 	"pace.evictionRate=unlimited",
 	"health.minHealthy=" + minHealthy.String(), "health.detection=" + detection.String(), "health.pollInterval=5s",
-	"recovery.restoreWait=10s",
+	"recovery.restoreWait=10s", "applicationFailover.enabled=true",
 	"workflow.pollInterval=5s", "workflow.askAgain=4s", "workflow.recheck=2s", "workflow.relist=10s", "workflow.pendingPurgeWait=1m",
 	"externalProbe.interval=1s", "externalProbe.timeout=1s", "externalProbe.failureThreshold=2", "externalProbe.successThreshold=1",
 	"controller.resyncInterval=5s", "controller.coalesce=1s", "controller.leaderElection.leaseDuration=15s",

@@ -4,6 +4,6 @@
 // which plays nodes and pods. It answers the same control API as the simulated Karmada.
 //
 // Two things are played, because the stories create bindings and not policies: each binding gets the
-// resource template that it names, and the annotations ready-after and stuck-ready-at of package
-// karmada hold for its pods.
+// resource template that it names, and the annotations ready-after, stuck-ready-at and never-ready-on of
+// package karmada hold for its pods.
 package realkarmada

@@ -152,7 +152,7 @@ func (c *ControlPlane) admitBinding(ctx context.Context, request *admissionv1.Ad
 // provide makes a binding's template, and has members hold back what it says. It returns the
 // version of a template that it changed.
 func (c *ControlPlane) provide(ctx context.Context, b *unstructured.Unstructured) (changed string, err error) {
-	stuck, isStuck := b.GetAnnotations()[api.FaultStuckReadyAt]
+	stuck, isStuck := stuckIn(b.GetAnnotations())
 	if isStuck || c.isRationed(slotOf(b)) {
 		if err := c.ration(ctx, slotOf(b), stuck); err != nil {
 			return "", err
@@ -174,6 +174,16 @@ func (c *ControlPlane) provide(ctx context.Context, b *unstructured.Unstructured
 		return "", err
 	}
 	return c.label(ctx, resource, template)
+}
+
+// stuckIn are the members that keep some or all pods from running: "member2=1,member3=0".
+func stuckIn(annotations map[string]string) (stuck string, is bool) {
+	stuck, is = annotations[api.FaultStuckReadyAt]
+	never, isNever := annotations[api.FaultNeverReadyOn]
+	for name := range strings.SplitSeq(never, ",") {
+		stuck += "," + name + "=0"
+	}
+	return stuck, is || isNever
 }
 
 // label sets the labels of a template that was there before, and returns its version if it did.

@@ -1,0 +1,217 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tolerated is how long the stories' applications may be Unhealthy.
+const tolerated = 5 * time.Second
+
+// applicationFailover is what an ApplicationFailover answers when it is asked for its status.
+type applicationFailover struct {
+	Phase     string `json:"phase"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+	Attention string `json:"attention"`
+	Move      *move  `json:"move"`
+}
+
+// applicationReport is what one closes with.
+type applicationReport struct {
+	Ended string   `json:"ended"`
+	Last  *outcome `json:"last"`
+}
+
+func applicationID(key string) string { return "application-failover/" + key }
+
+// unhealthyOn makes a Deployment that leaves a cluster on which it is Unhealthy for longer than tolerated, and is at
+// once: of its copies on these clusters none becomes ready.
+func (s *scene) unhealthyOn(name string, placement object, home string, unhealthy ...string) string {
+	u := deployment(s.namespace(), name, home, 1, placement)
+	specOf(u)["failover"] = object{"application": object{
+		"decisionConditions": object{"tolerationSeconds": int64(tolerated / time.Second)},
+		"purgeMode":          "Gracefully", "gracePeriodSeconds": int64(600),
+	}}
+	annotate(u, faultNeverReadyOn, strings.Join(unhealthy, ","))
+	s.put(u)
+	return keyOf(u)
+}
+
+// application waits until the failover of an application is as a story wants it.
+func (s *scene) application(key, what string, is func(*applicationFailover) bool) {
+	s.await(key+": "+what, func() (bool, string) {
+		a, err := query[applicationFailover](s.ctx, s.temporal, applicationID(key))
+		if err != nil {
+			return false, err.Error()
+		}
+		return is(a), fmt.Sprintf("%+v", a)
+	})
+	s.abreast()
+}
+
+// applicationIs waits until the failover of an application is in a phase for a reason.
+func (s *scene) applicationIs(key, phase, reason string) {
+	s.application(key, phase+" "+reason, func(a *applicationFailover) bool { return a.Phase == phase && a.Reason == reason })
+}
+
+// applicationEnds waits until the failover of an application has closed so, or a given run of it, and returns its report.
+func (s *scene) applicationEnds(key, phase string, run ...string) (r applicationReport) {
+	s.await(key+" has a failover that closed: "+phase, func() (bool, string) {
+		ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+		defer cancel()
+		err := s.temporal.GetWorkflow(ctx, applicationID(key), strings.Join(run, "")).Get(ctx, &r)
+		return err == nil, fmt.Sprint(err)
+	})
+	require.Equal(s, phase, r.Ended)
+	s.abreast()
+	return r
+}
+
+// unhealthySince is when Karmada first reported a copy as Unhealthy, as the chronicle saw it.
+func (s *scene) unhealthySince(key, on string) time.Time {
+	for _, v := range s.versions(key) {
+		if i := s.binding(v).item(on); i != nil && i.Health == "Unhealthy" {
+			return v.Seen
+		}
+	}
+	require.Fail(s, "never Unhealthy: "+key)
+	return time.Time{}
+}
+
+// unhealthyMoves has a workload that never becomes ready on a healthy cluster: it moves once it has been Unhealthy for
+// longer than it tolerates, and its old copy stays until the new one is proven healthy.
+//
+// Rules: R4.13-1, R4.13-2, R4.13-6.
+func unhealthyMoves(s *scene) {
+	from, to := s.c(1), s.c(2)
+	app := s.unhealthyOn("app", oneOf(from, to), from, from)
+
+	r := s.applicationEnds(app, "Migrated")
+	require.Equal(s, "Migrated", r.Last.Outcome)
+	require.Equal(s, "application", r.Last.Cause)
+	waited := s.evicted(app, from).Seen.Sub(s.unhealthySince(app, from))
+	require.Greater(s, waited, tolerated-time.Second, "it moved before its time was over")
+	s.releasedWhenItRan(app, from)
+	require.Equal(s, []string{to}, s.find(app).targets())
+	s.purged(app, from)
+	s.wroteTwice(app)
+	require.Empty(s, s.cluster(from).Spec.Taints, "the cluster is well, and nothing else leaves it")
+}
+
+// unhealthyHeals has a workload that becomes healthy within its time: nothing is written.
+//
+// Rules: R4.13-2.
+func unhealthyHeals(s *scene) {
+	from, to := s.c(1), s.c(2)
+	app := s.unhealthyOn("app", oneOf(from, to), from, from)
+	s.applicationIs(app, "Unhealthy", "Unhealthy")
+	s.annotate(app, faultNeverReadyOn, "")
+
+	require.Nil(s, s.applicationEnds(app, "Healed").Last)
+	s.remains(2*tolerated, "it stays where it is", func() bool { return s.find(app).on(from) })
+	s.leftAlone(app)
+}
+
+// unhealthyThere has a workload that is Unhealthy wherever it goes: it moves once, both copies stay, and an operator is
+// called. It becomes healthy where it went, and its old copy goes.
+//
+// Rules: R4.13-7.
+func unhealthyThere(s *scene) {
+	from, to := s.c(1), s.c(2)
+	s.taintByHand(s.c(3), cordoned, "NoSchedule", true)
+	app := s.unhealthyOn("app", oneOf(s.all()...), from, s.all()...)
+
+	s.application(app, "needs an operator", func(a *applicationFailover) bool {
+		return a.Phase == "NeedsOperator" && a.Attention == "SameRevisionSick"
+	})
+	s.taintByHand(s.c(3), cordoned, "NoSchedule", false)
+	s.remains(2*tolerated, "it stays there, and is held", func() bool {
+		b := s.find(app)
+		return b.on(to) && len(b.held(from)) == 1
+	})
+	require.Equal(s, "NeedsOperator", s.listed(app).Phase)
+	s.annotate(app, faultNeverReadyOn, "")
+
+	require.Equal(s, "Migrated", s.applicationEnds(app, "Migrated").Last.Outcome)
+	s.evicted(app, from)
+	s.releasedWhenItRan(app, from)
+}
+
+// badRelease has five workloads Unhealthy at once: it is the release and not the place, so that
+// none of them moves until an operator says so.
+//
+// Rules: R4.13-8.
+func badRelease(s *scene) {
+	from, to := s.c(1), s.c(2)
+	var all []string
+	for n := range 5 {
+		all = append(all, s.unhealthyOn(fmt.Sprintf("app%d", n), oneOf(from, to), from, from))
+	}
+	for _, app := range all {
+		s.application(app, "the release is suspected", func(a *applicationFailover) bool {
+			return a.Phase == "Blocked" && a.Reason == "ReleaseSuspected" && a.Attention == "ReleaseSuspected"
+		})
+	}
+	s.leftAlone(all...)
+	s.order("resume", "fleet")
+
+	for _, app := range all {
+		require.Equal(s, "Migrated", s.applicationEnds(app, "Migrated").Last.Outcome)
+		s.evicted(app, from)
+		s.releasedWhenItRan(app, from)
+	}
+}
+
+// clusterFailsMeanwhile has the cluster fail that an application is leaving: its failover takes the migration over, so
+// that there is one, and the hold stays.
+//
+// Rules: R4.13-12.
+func clusterFailsMeanwhile(s *scene) {
+	from, to := s.ruledPair()
+	app := s.unhealthyOn("app", oneOf(from, to), from, from, to)
+	s.application(app, "waits for the new copy", func(a *applicationFailover) bool {
+		return a.Move != nil && a.Move.Phase == "AwaitingHealth"
+	})
+
+	d, err := s.temporal.DescribeWorkflowExecution(s.ctx, applicationID(app), "")
+	require.NoError(s, err)
+
+	s.kill(from)
+	// The next one only watches: its copy is Unhealthy where it was moved.
+	s.applicationEnds(app, "TakenOver", d.WorkflowExecutionInfo.Execution.RunId)
+	s.awaitFailover(from, "goes on with the migration", func(e *clusterFailover) bool {
+		return e.Migrations[app].Phase == "AwaitingHealth"
+	})
+	require.Len(s, s.find(app).held(from), 1)
+	s.annotate(app, faultNeverReadyOn, "")
+
+	s.moved(from, app)
+	s.evicted(app, from)
+	s.releasedWhenItRan(app, from)
+	s.recovers(from, map[string]string{app: "Migrated"})
+}
+
+// listed is an application as an operator's status lists it.
+func (s *scene) listed(binding string) (found listedApplication) {
+	all, err := told[struct {
+		Applications []listedApplication `json:"applications"`
+	}](s, "status")
+	require.NoError(s, err)
+	for _, a := range all.Applications {
+		if a.Key.String() == binding {
+			return a
+		}
+	}
+	require.Fail(s, "status does not list "+binding)
+	return found
+}
+
+type listedApplication struct {
+	Key   key    `json:"binding"`
+	Phase string `json:"phase"`
+}
