@@ -39,9 +39,8 @@ type Application struct {
 	Copies    []rules.CopyHealth `json:"copies,omitempty"`
 	// ClusterUIDs are those of the clusters of Copies, in the same order.
 	ClusterUIDs []types.UID `json:"clusterUIDs,omitempty"`
-	// Observing are clusters that this worker observes: nothing is moved off them.
-	Observing []string `json:"observing,omitempty"`
-	Terms     Terms    `json:"terms"`
+	// Terms has the mode of the clusters of Copies: observe where one of them is observed.
+	Terms Terms `json:"terms"`
 	// Arrivals are those of the last failover of this application, where they were asked for.
 	Arrivals rules.Arrivals `json:"arrivals,omitempty"`
 }
@@ -88,11 +87,11 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 	if err := a.readRevisions(ctx, b, r.Moves, out.Copies); err != nil {
 		return err
 	}
-	for _, c := range out.Copies {
+	for n, c := range out.Copies {
 		on, known := find(fleet, c.Cluster, "")
 		out.ClusterUIDs = append(out.ClusterUIDs, on.UID)
-		if known && a.settings.modeOf(on) == rules.ModeObserve {
-			out.Observing = append(out.Observing, c.Cluster)
+		if mode := a.settings.modeOf(on); known && (mode == rules.ModeObserve || n == 0) {
+			out.Terms.Mode = mode
 		}
 	}
 	if r.Recall != "" && a.earlier != nil {

@@ -187,6 +187,15 @@ type Migration struct {
 	Again bool `json:"again,omitempty"`
 }
 
+// Progressed takes what a migration reports of itself.
+func (m *Migration) Progressed(r MigrationReport, now time.Time) {
+	if m.Phase != r.Phase {
+		m.Entered = now
+	}
+	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, now
+	m.Attention, m.GoesOn, m.WantsPermit = r.Attention, r.GoesOn, r.WantsPermit
+}
+
 // FailoverStatus answers the status query.
 type FailoverStatus struct {
 	Instance string    `json:"instance,omitempty"`

@@ -25,6 +25,7 @@ type applications struct {
 type unhealthyBinding struct {
 	observed
 	health string // encoded, to compare
+	held   bool   // a migration of it runs, which watches its health
 }
 
 // FollowApplications has the router start the failovers of applications.
@@ -33,18 +34,25 @@ func (d *Router) FollowApplications() {
 }
 
 // applicationChanged signals to the failover of an application that the health of a copy, or its workload, has
-// changed. It starts one for a copy that is Unhealthy.
+// changed. It starts one for a copy that is Unhealthy. While a migration of the binding holds an old copy it signals
+// nothing: a new copy is Unhealthy until it has started.
 func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
 	if d.applications == nil {
 		return
 	}
 	before, was := d.applications.unhealthy[b.Key]
+	if slices.ContainsFunc(b.Tasks, karmada.Task.OnItsWay) {
+		if before.held = true; was {
+			d.applications.unhealthy[b.Key] = before
+		}
+		return
+	}
 	if !isUnhealthy(b) {
 		d.applicationGone(now.fact)
 		return
 	}
 	health := healthFingerprint(b)
-	d.applications.unhealthy[b.Key] = unhealthyBinding{now, health}
+	d.applications.unhealthy[b.Key] = unhealthyBinding{observed: now, health: health}
 	if !was || before.health != health {
 		d.signals.Application(now.fact, true)
 	}
@@ -68,7 +76,7 @@ func (d *Router) signalApplicationsOn(cluster string) {
 		return
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(d.applications.unhealthy), karmada.BindingKey.Compare) {
-		if b := d.applications.unhealthy[key]; slices.Contains(b.targets, cluster) {
+		if b := d.applications.unhealthy[key]; !b.held && slices.Contains(b.targets, cluster) {
 			d.signals.Application(b.fact, false)
 		}
 	}
@@ -117,7 +125,9 @@ func (d *Router) applicationsToCheck(limit int) []proof.BindingFact {
 	keys = slices.Concat(keys[at:], keys[:at])
 	var facts []proof.BindingFact
 	for _, key := range keys[:min(limit, len(keys))] {
-		facts = append(facts, a.unhealthy[key].fact)
+		if b := a.unhealthy[key]; !b.held {
+			facts = append(facts, b.fact)
+		}
 		a.checked = key.String()
 	}
 	return facts

@@ -18,8 +18,10 @@ func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *te
 		}
 	}
 	healthy, unhealthy, again := app("1", karmada.HealthHealthy), app("2", karmada.HealthUnhealthy), app("3", karmada.HealthUnhealthy)
-	scaled, well := app("4", karmada.HealthUnhealthy), app("5", karmada.HealthHealthy)
+	scaled, well := app("4", karmada.HealthUnhealthy), app("7", karmada.HealthHealthy)
 	scaled.Generation = 7
+	held, released := app("5", karmada.HealthHealthy), app("6", karmada.HealthUnhealthy)
+	held.Tasks = []karmada.Task{{FromCluster: "z", Producer: karmada.Producer, Reason: karmada.TaskReason, PurgeMode: karmada.PurgeGracefully}}
 	signals, router := newRouter()
 	router.BindingChanged(nil, unhealthy)
 	require.Empty(t, signals.take(), "application failovers are off")
@@ -51,8 +53,17 @@ func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *te
 			},
 			want: []string{"application shop/cart@4 start true"},
 		},
-		{name: "healthy again", do: func() { router.BindingChanged(scaled, well) }, want: []string{"changed a: shop/cart@5", "application shop/cart@5 start false"}},
-		{name: "gone", do: func() { router.BindingDeleted(well) }, want: []string{"changed a: shop/cart@5 deleted"}},
+		{name: "held", do: func() { router.BindingChanged(scaled, held) }, want: []string{"changed a: shop/cart@5"}},
+		{
+			name: "held, and its failover does not run",
+			do: func() {
+				require.NoError(t, router.Resync(t.Context(), runs{"fleet-pacer": true, "cluster-failover/a": true}, ""))
+			},
+			want: []string{"adopt z: shop/cart@5"},
+		},
+		{name: "released", do: func() { router.BindingChanged(held, released) }, want: []string{"application shop/cart@6 start true"}},
+		{name: "healthy again", do: func() { router.BindingChanged(released, well) }, want: []string{"application shop/cart@7 start false"}},
+		{name: "gone", do: func() { router.BindingDeleted(well) }, want: []string{"changed a: shop/cart@7 deleted"}},
 	} {
 		step.do()
 		require.Equal(t, step.want, signals.take(), step.name)

@@ -27,13 +27,16 @@ type failover struct {
 	stale    bool // the application may have changed since the last look
 	moved    bool // a migration has ended since the last look
 	waited   bool // this run has waited at least once
-	alarm    flow.Alarm
-	inbox    flow.Messages
-	trail    flow.TrailWriter
-	shown    string // as the search attributes have it
+	// cancelRequested: the server takes one cancellation request in a run; the next run takes another.
+	cancelRequested bool
+	alarm           flow.Alarm
+	poll            time.Time // when it looks at the latest
+	inbox           flow.Messages
+	trail           flow.TrailWriter
+	shown           string // as the search attributes have it
 }
 
-// lookEvery is the safety poll behind the signals, while nothing is due earlier.
+// lookEvery is the safety poll behind the signals.
 const lookEvery = 10 * time.Minute
 
 // Workflow watches an application that is Unhealthy: it is open for as long as a copy is. When that has
@@ -46,8 +49,9 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	if err := f.serve(ctx); err != nil {
 		return workflows.ApplicationReport{}, err
 	}
+	f.inbox.Drain() // the signal that started it says no more than the first look
 	for !f.st.Phase.Terminal() {
-		if f.waited && flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents) && workflow.AllHandlersFinished(f.ctx) {
+		if f.full() {
 			f.inbox.Drain()
 			f.st.Audit = f.trail.Leave(flow.CarryNames)
 			return workflows.ApplicationReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeApplicationFailover, workflows.ApplicationFailoverParams{Instance: p.Instance, Binding: p.Binding, State: f.st})
@@ -61,6 +65,12 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	}, nil
 }
 
+// full reports whether this run should continue as new.
+func (f *failover) full() bool {
+	full := f.cancelRequested || flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents)
+	return f.waited && full && workflow.AllHandlersFinished(f.ctx)
+}
+
 func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failover {
 	live, _ := workflow.NewDisconnectedContext(ctx)
 	info := workflow.GetInfo(ctx)
@@ -68,6 +78,7 @@ func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failove
 	if f.st == nil {
 		now := workflow.Now(ctx)
 		f.st = &workflows.ApplicationState{Key: p.Binding, FailoverID: info.WorkflowExecution.RunID, Began: now, Entered: now, Phase: phase.ApplicationUnhealthy}
+		f.st.Audit = &workflows.Trail{Sent: now} // its first records are not urgent
 	}
 	f.trail = flow.NewTrailWriter(live, flow.TrailOptions{
 		Left: f.st.Audit, Dirty: &f.dirty, On: func() bool { return f.st.Look.Terms.Audit },
@@ -102,14 +113,22 @@ func (f *failover) turn() {
 		return
 	}
 	f.trail.Flush()
-	at := next.until
-	if at.IsZero() {
-		at = f.now().Add(lookEvery)
+	f.wait(next)
+}
+
+// wait waits for a message, for the moment at which the next step is due, or for the safety poll. Only the poll, and a
+// moment that no controller watches, ask for another look. The trail has no timer: it is written with what comes.
+func (f *failover) wait(next step) {
+	if !f.poll.After(f.now()) {
+		f.poll = f.now().Add(lookEvery)
 	}
-	if write := f.trail.Wake(); !write.IsZero() && write.Before(at) {
-		at = write
+	at, fired := f.poll, &f.stale
+	if !next.until.IsZero() && next.until.Before(at) {
+		if at = next.until; !next.looks && f.st.Look.Terms.Watched {
+			fired = &f.dirty
+		}
 	}
-	f.alarm.Set(f.ctx, at, "look at "+f.st.Key.String()+" again: "+string(f.st.Reason), &f.stale)
+	f.alarm.Set(f.ctx, at, "look at "+f.st.Key.String()+" again: "+string(f.st.Reason), fired)
 	_ = workflow.Await(f.ctx, func() bool { return f.dirty || f.stale })
 	f.waited = true
 }
@@ -124,6 +143,7 @@ func (f *failover) look() {
 	seen, err := flow.Run[activities.Application](flow.Doing(f.ctx, "see how "+f.st.Key.String()+" is"), activities.NameAssessApplication, request)
 	if err != nil { // it is retried until it answers, unless that makes no sense
 		f.log.Error("could not assess the application", "error", err)
+		f.st.Look.Unfit = reason.Verdict{Reason: reason.Unreachable, Message: reason.Summary(err.Error())}
 		return
 	}
 	if seen.Gone {
@@ -148,6 +168,7 @@ type step struct {
 	reason  reason.Reason
 	message string
 	until   time.Time // zero: until a message, or the safety poll
+	looks   bool      // another look is due at that moment
 	do      func()    // nil: wait
 	// attention: an operator has to look.
 	attention bool
@@ -169,8 +190,6 @@ func (f *failover) decide() step {
 		return step{phase: phase.ApplicationStopped, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line() + "; it stays so until it is healthy, or resumed"}
 	case st.Look.Unfit.Reason != reason.None:
 		return step{phase: phase.ApplicationBlocked, reason: st.Look.Unfit.Reason, message: st.Look.Unfit.Message, attention: true}
-	case len(st.Look.Observing) > 0 && st.Look.Terms.Mode == rules.ModeEnforce:
-		st.Look.Terms.Mode = rules.ModeObserve
 	}
 	return f.decideUnhealthy()
 }
@@ -201,7 +220,7 @@ func (f *failover) decideMoving() step {
 	}
 	ends, _ := clock.Ends(f.st.Look.Tolerated)
 	if ends.After(f.now()) {
-		moving.until = ends
+		moving.until, moving.looks = ends, true // while it moves, no signal says how the new copy is
 		return moving
 	}
 	return sameRevision(*clock, f.st.Look.Tolerated)
@@ -230,7 +249,7 @@ func (f *failover) decideUnhealthy() step {
 	case st.Paused != nil:
 		return step{phase: phase.ApplicationBlocked, reason: reason.Paused, message: "paused by " + st.Paused.Line()}
 	case st.RetryAt.After(now):
-		return step{phase: phase.ApplicationBlocked, reason: st.Reason, message: st.Message, until: st.RetryAt, attention: st.Attention != reason.None}
+		return step{phase: phase.ApplicationBlocked, reason: st.Reason, message: st.Message, until: st.RetryAt, looks: true, attention: st.Attention != reason.None}
 	case st.Check == nil || st.Checked != clock.Cluster:
 		return step{phase: st.Phase, reason: st.Reason, message: st.Message, do: func() { f.check(*clock) }}
 	case st.Look.Terms.Mode != rules.ModeEnforce:
@@ -322,7 +341,11 @@ func (f *failover) enter(next step) {
 	st := f.st
 	if st.Phase != next.phase {
 		st.Entered = f.now()
-		f.trail.AddUrgent(phaseRecord(st, next))
+		if next.attention {
+			f.trail.AddUrgent(phaseRecord(st, next))
+		} else {
+			f.trail.Add(phaseRecord(st, next))
+		}
 	}
 	st.Phase, st.Reason, st.Message, st.Next = next.phase, next.reason, next.message, next.until
 	st.Attention = reason.None
@@ -335,7 +358,11 @@ func (f *failover) enter(next step) {
 // page shows where the failover stands, in the Temporal UI and in search attributes.
 func (f *failover) page() {
 	workflow.SetCurrentDetails(f.ctx, view.ApplicationPage(f.st.View(f.now())))
-	if shown := string(f.st.Phase) + " " + string(f.st.Reason); shown != f.shown {
+	shown := string(f.st.Phase)
+	if f.st.Phase != phase.ApplicationMoving { // the migration shows its own reason
+		shown += " " + string(f.st.Reason)
+	}
+	if shown != f.shown {
 		f.shown = shown
 		_ = workflow.UpsertTypedSearchAttributes(f.ctx, workflows.SearchPhase.ValueSet(string(f.st.Phase)), workflows.SearchReason.ValueSet(string(f.st.Reason)))
 		if f.st.Attention != reason.None {

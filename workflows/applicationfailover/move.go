@@ -81,7 +81,7 @@ func (f *failover) move(clock rules.UnhealthyClock) {
 		),
 		Memo: map[string]any{"lifeboatFailover": st.FailoverID, "lifeboatResource": st.Look.Resource},
 	})
-	f.trail.AddUrgent(record.Audit{
+	f.trail.Add(record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: st.Attempt, Bindings: flow.About(st.Key), Resource: st.Look.Resource, Cause: record.CauseApplication,
 		Evidence: map[string]string{"unhealthyOn": clock.Cluster, "revision": clock.Revision},
 	})
@@ -143,27 +143,18 @@ func (f *failover) reported(r workflows.MigrationReport) {
 		did.Bindings, did.Attempt, did.Workflow = flow.About(r.Key), r.Attempt, workflows.BindingMigrationID(f.instance, st.Cluster, r.Key)
 		f.trail.Add(did)
 	}
-	f.progressed(r)
+	f.stale = f.stale || st.Move.Placed != r.Placed || r.Result != nil
+	st.Move.Progressed(r, f.now())
+	f.dirty = true
+	f.permit()
+	if m := st.Move; m.WantsPermit && f.now().Sub(st.AskedAt) >= askEvery/4 {
+		st.AskedAt = f.now()
+		workflow.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
+	}
 	if r.Result != nil {
 		f.finished(*r.Result)
 	}
 	f.page()
-}
-
-// progressed takes how far the migration is, and gives it the permit that it waits for.
-func (f *failover) progressed(r workflows.MigrationReport) {
-	m := f.st.Move
-	if m.Phase != r.Phase {
-		m.Entered = f.now()
-	}
-	f.stale = f.stale || m.Placed != r.Placed || r.Result != nil
-	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard, m.Attention = r.Phase, r.Reason, r.Message, r.Placed, r.To, f.now(), r.Attention
-	m.WantsPermit, f.dirty = r.WantsPermit, true
-	f.permit()
-	if m.WantsPermit && f.now().Sub(f.st.AskedAt) >= askEvery/4 {
-		f.st.AskedAt = f.now()
-		workflow.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
-	}
 }
 
 // finished takes the end of the migration. Where nothing was written the binding is judged again.
@@ -171,7 +162,7 @@ func (f *failover) finished(r record.Result) {
 	st := f.st
 	st.Move, st.Last, f.moved, f.stale = nil, &r, true, true
 	st.AskedAt = time.Time{}
-	f.trail.AddUrgent(record.Audit{
+	f.trail.Add(record.Audit{
 		Kind: record.AuditBindingOutcome, Attempt: st.Attempt, Bindings: flow.About(r.Key), Resource: r.Resource, Time: r.At,
 		Outcome: r.Outcome, Reason: r.Reason, Message: r.Message, Cause: r.Cause, To: r.To,
 	})
@@ -209,5 +200,7 @@ func (f *failover) heard(key karmada.BindingKey) {
 		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalBindingObserved, "key", key.String())
 		return
 	}
-	f.stale = true
+	if m := f.st.Move; m == nil || m.Placed { // until it is placed, the migration says what is new
+		f.stale = true
+	}
 }

@@ -52,6 +52,7 @@ func (f *failover) serve(ctx workflow.Context) error {
 		return err
 	}
 	flow.OnCancel(ctx, func(o workflows.Order) {
+		f.cancelRequested = true
 		f.cancel(workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o}})
 	})
 	return nil

@@ -187,5 +187,9 @@ func (co *course) placed(o activities.Observation) {
 	} else {
 		co.on(phase.EventPlaced)
 	}
-	co.report(nil)
+	if co.st.Unhealthy != nil {
+		co.reportLater() // nothing in the failover of an application depends on it at once
+	} else {
+		co.report(nil)
+	}
 }

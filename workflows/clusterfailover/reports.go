@@ -28,12 +28,7 @@ func (c *children) reported(r workflows.MigrationReport) {
 
 // progressed takes a child's progress.
 func (c *children) progressed(r workflows.MigrationReport, m workflows.Migration) {
-	if m.Phase != r.Phase {
-		m.Entered = c.now()
-	}
-	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, c.now()
-	m.Attention, m.GoesOn = r.Attention, r.GoesOn
-	m.WantsPermit = r.WantsPermit
+	m.Progressed(r, c.now())
 	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
 	// A missing answer excuses no migration: restoreWait is its time.
 	m.Excused = m.Excused || r.Late || r.Reason == reason.RestoreUndone || r.Reason == reason.DependentsNotBack
