@@ -103,6 +103,23 @@ var chaosStories = map[string]chaosTale{
 		Evictions: map[string]int{"cell/cart": 1, "cell/stock": 0},
 		Uncovered: map[string]string{"cell/cart": "0s", "cell/stock": "0s"},
 	}},
+	"application": {movedWhenUnhealthy, vector{
+		Ended:     "Migrated",
+		Outcomes:  map[string]string{"cell/cart": "Migrated"},
+		Targets:   map[string]string{"cell/cart": "cell2"},
+		Copies:    map[string]string{"cell/cart on cell1": "1 gone", "cell/cart on cell2": "1 stands"},
+		Evictions: map[string]int{"cell/cart": 1},
+		Uncovered: map[string]string{"cell/cart": "0s"},
+	}},
+}
+
+// movedWhenUnhealthy has an application that is Unhealthy leave a healthy cluster.
+func movedWhenUnhealthy(s *scene) report {
+	from, to := s.c(1), s.c(2)
+	app := s.unhealthyOn("cart", oneOf(from, to), from, from)
+	ended := s.applicationEnds(app, "Migrated")
+	s.purged(app, from)
+	return report{Ended: ended.Ended, Attempts: []attempt{{Results: []outcome{*ended.Last}}}}
 }
 
 // migrated loses a cluster with two bindings, which move, and has it back.
@@ -197,6 +214,9 @@ func (w *world) play(t *testing.T, c cell, id string) (v vector, struck bool) {
 	strike.over()
 	for _, name := range s.all() {
 		s.closed(failoverID(name))
+	}
+	for _, u := range s.bindings {
+		s.closed(applicationID(keyOf(u)))
 	}
 	s.abreast()
 	s.catchUp()

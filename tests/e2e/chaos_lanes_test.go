@@ -112,7 +112,7 @@ func (m *matrix) each(do func(*lane)) {
 // starts a child, signals another workflow, answers an update or ends the run.
 //
 // No points are: reads, polls, heartbeats, the Lease and permission checks; a workflow task that only
-// sets timers or schedules reading activities (AssessCluster, AssessFleet, AssessPolicies, FindOrphans,
+// sets timers or schedules reading activities (AssessApplication, AssessCluster, AssessFleet, AssessPolicies, FindOrphans,
 // ListTargeting, Observe, ObserveWork, PreCheck, RecallPacer), because the activity's answer is the
 // effect; a repetition of the last call about the same object, apart from times, durations and versions.
 //

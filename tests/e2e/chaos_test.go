@@ -64,7 +64,7 @@ func TestCrashMatrix(t *testing.T) {
 	}
 	begun := time.Now()
 	var all, asked []cell
-	for _, name := range []string{"migration", "recovery"} {
+	for _, name := range []string{"migration", "recovery", "application"} {
 		if *chaosStory != "" && *chaosStory != name {
 			continue
 		}

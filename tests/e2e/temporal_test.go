@@ -95,14 +95,16 @@ type pace struct {
 
 // report is what a ClusterFailover closes with.
 type report struct {
-	Cluster  string `json:"cluster"`
-	Ended    string `json:"ended"`
-	Attempts []struct {
-		Attempt int            `json:"attempt"`
-		Counts  map[string]int `json:"counts"`
-		Results []outcome      `json:"results"`
-	} `json:"attempts"`
-	PendingPurges []any `json:"pendingPurges"`
+	Cluster       string    `json:"cluster"`
+	Ended         string    `json:"ended"`
+	Attempts      []attempt `json:"attempts"`
+	PendingPurges []any     `json:"pendingPurges"`
+}
+
+type attempt struct {
+	Attempt int            `json:"attempt"`
+	Counts  map[string]int `json:"counts"`
+	Results []outcome      `json:"results"`
 }
 
 func (e *clusterFailover) queued(k string) *queued {

@@ -110,7 +110,7 @@ func (t *tasks) effect(r *http.Request, body []byte) (effect, bool) {
 
 // lookers are the activities that only look.
 var lookers = []string{
-	"AssessCluster", "AssessFleet", "AssessPolicies", "FindOrphans", "ListTargeting", "Observe", "ObserveWork", "PreCheck", "RecallPacer",
+	"AssessApplication", "AssessCluster", "AssessFleet", "AssessPolicies", "FindOrphans", "ListTargeting", "Observe", "ObserveWork", "PreCheck", "RecallPacer",
 }
 
 func glances(activity string) bool { return slices.Contains(lookers, activity) }
