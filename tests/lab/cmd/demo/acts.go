@@ -60,9 +60,9 @@ func (d *demo) firstAct(ctx context.Context) error {
 	return d.until(ctx, "the evacuation of "+first, d.evacuation(), evacuated)
 }
 
-// secondAct: member2 dies and comes back half-way.
-func (d *demo) secondAct(ctx context.Context) error {
-	d.heading("2. " + second + " dies too, and comes back half-way")
+// thirdAct: member2 dies and comes back half-way.
+func (d *demo) thirdAct(ctx context.Context) error {
+	d.heading("3. " + second + " dies too, and comes back half-way")
 	d.feed.watch(second)
 	if err := d.lab.knobs(ctx, map[string]any{"schedulerLatency": slowScheduler}); err != nil {
 		return err
@@ -88,9 +88,9 @@ func (d *demo) secondAct(ctx context.Context) error {
 	return d.lab.knobs(ctx, map[string]any{"schedulerLatency": "20ms"})
 }
 
-// thirdAct: member1 comes back, and the old copies there are purged.
-func (d *demo) thirdAct(ctx context.Context) error {
-	d.heading("3. " + first + " comes back, and the old copies there go")
+// fourthAct: member1 comes back, and the old copies there are purged.
+func (d *demo) fourthAct(ctx context.Context) error {
+	d.heading("4. " + first + " comes back, and the old copies there go")
 	d.feed.watch(first)
 	if err := d.plane.cordon(ctx, spare, false); err != nil {
 		return err

@@ -160,15 +160,16 @@ type lifeboat struct {
 // delivered.
 func configuration(o options, l *lab) map[string]any {
 	return map[string]any{
-		"mode":          "enforce",
-		"uiURL":         l.UIURL,
-		"pace":          map[string]any{"evictionRate": o.evictionRate()},
-		"health":        map[string]any{"minHealthy": "2s", "detection": "6s", "pollInterval": "5s"},
-		"recovery":      map[string]any{"restoreWait": "10s"},
-		"workflow":      map[string]any{"pollInterval": "5s", "askAgain": "2s", "recheck": "3s", "relist": "15s"},
-		"controller":    map[string]any{"resyncInterval": "5s"},
-		"externalProbe": map[string]any{"interval": "1s", "timeout": "1s", "failureThreshold": 2, "successThreshold": 1},
-		"worker":        map[string]any{"stopTimeout": "3s"},
+		"mode":                "enforce",
+		"uiURL":               l.UIURL,
+		"pace":                map[string]any{"evictionRate": o.evictionRate()},
+		"health":              map[string]any{"minHealthy": "2s", "detection": "6s", "pollInterval": "5s"},
+		"recovery":            map[string]any{"restoreWait": "10s"},
+		"applicationFailover": map[string]any{"enabled": true},
+		"workflow":            map[string]any{"pollInterval": "5s", "askAgain": "2s", "recheck": "3s", "relist": "15s"},
+		"controller":          map[string]any{"resyncInterval": "5s"},
+		"externalProbe":       map[string]any{"interval": "1s", "timeout": "1s", "failureThreshold": 2, "successThreshold": 1},
+		"worker":              map[string]any{"stopTimeout": "3s"},
 	}
 }
 

@@ -55,10 +55,10 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
-// play is the three acts and the judgement. An act that takes too long does not keep the ledger from
+// play is the four acts and the judgement. An act that takes too long does not keep the ledger from
 // its say.
 func (d *demo) play(ctx context.Context) error {
-	acts := []func(context.Context) error{d.firstAct, d.secondAct, d.thirdAct}
+	acts := []func(context.Context) error{d.firstAct, d.secondAct, d.thirdAct, d.fourthAct}
 	if d.freeze {
 		return d.firstAct(ctx)
 	}

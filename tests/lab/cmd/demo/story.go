@@ -48,6 +48,7 @@ type eviction struct {
 type subject struct {
 	kind   string
 	policy int
+	cause  string // of an application, empty for what its cluster's failover moves
 }
 
 // chapter is the failover of one cluster as told so far.
@@ -232,7 +233,7 @@ func pad(text string, width int) string {
 func (s *story) learn(cluster string, now *status) {
 	note := func(binding, resource string, policy int) {
 		kind, _, _ := strings.Cut(resource, " ")
-		s.known[cluster+" "+binding] = subject{kind, policy}
+		s.known[cluster+" "+binding] = subject{kind: kind, policy: policy}
 	}
 	for binding, m := range now.Moves {
 		note(binding, m.Resource, m.Policy)
@@ -248,6 +249,9 @@ func (s *story) kind(e ledger.Entry) string { return s.known[e.Cluster+" "+e.Bin
 func (s *story) why(e ledger.Entry) string {
 	c := s.clusters[e.Cluster]
 	of, known := s.known[e.Cluster+" "+e.Binding]
+	if of.cause != "" {
+		return of.cause
+	}
 	if c == nil || !known || of.policy < 0 || of.policy >= len(c.Dues) {
 		return ""
 	}
