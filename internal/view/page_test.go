@@ -148,6 +148,9 @@ func migrationPages() map[string]view.Migration {
 		"healthy": changed(plain, func(v *view.Migration) {
 			v.Reason, v.Message, v.HealthySince = reason.Healthy, "proven healthy on member2", fixtures.At(595)
 		}),
+		"of-application": changed(plain, func(v *view.Migration) {
+			v.Why, v.Parent, v.OfApplication = rules.Due{}, "application-failover/shop/cart-deployment", true
+		}),
 		"no-fit": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Reason, v.Message, v.Attention = phase.MigrationPlacing, reason.NoClusterFit, "the scheduler found no cluster", reason.GracefulTimeout
 		}),
