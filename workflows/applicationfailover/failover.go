@@ -57,7 +57,8 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	f.close()
 	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
 	return workflows.ApplicationReport{
-		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(), Last: f.st.Last, Arrivals: f.st.Arrivals,
+		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(),
+		Last: f.st.Last, Attempt: f.st.Attempt, Cluster: f.st.Cluster, Arrivals: f.st.Arrivals,
 	}, nil
 }
 
