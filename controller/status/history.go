@@ -213,6 +213,17 @@ func (s Source) Workflow(cluster string) (id, link string) {
 	return id, orders.Link(s.UI, s.Namespace, id)
 }
 
+// Application queries the failover of one application, the latest if none runs.
+func (s Source) Application(ctx context.Context, key karmada.BindingKey) (a workflows.ApplicationStatus, err error) {
+	return a, s.inTerms(key.String(), s.query(ctx, workflows.ApplicationFailoverID(s.Instance, key), &a, workflows.QueryStatus))
+}
+
+// WorkflowOf is the id and the link of an application's failover.
+func (s Source) WorkflowOf(key karmada.BindingKey) (id, link string) {
+	id = workflows.ApplicationFailoverID(s.Instance, key)
+	return id, orders.Link(s.UI, s.Namespace, id)
+}
+
 // took is how long a failover lasted.
 func (e PastFailover) took() time.Duration { return e.Until.Sub(e.Began) }
 

@@ -52,7 +52,7 @@ func (v Application) Doc(int) Doc {
 	p.fact("Migration", code(v.Migration))
 	p.fact("Ordered", text(strings.Join(v.Ordered, " · ")))
 	p.fact("Times", times(v.Now, instant{"began", v.Began}, instant{string(v.Phase) + " since", v.Since}))
-	p.actions(v.actions())
+	p.actions(v.Actions())
 	return p.Doc
 }
 
@@ -90,7 +90,8 @@ func (v Application) arrivals() string {
 	return strings.Join(to, ", ")
 }
 
-func (v Application) actions() []string {
+// Actions are what the operator can do now.
+func (v Application) Actions() []string {
 	if v.Phase.Terminal() {
 		return nil
 	}
