@@ -327,8 +327,11 @@ func (f *failover) enter(next step) {
 	}
 	st.Phase, st.Reason, st.Message, st.Next = next.phase, next.reason, next.message, next.until
 	st.Attention = reason.None
-	if next.attention {
+	switch {
+	case next.attention:
 		st.Attention = next.reason
+	case st.Move != nil: // no other failover says so
+		st.Attention = st.Move.Attention
 	}
 	f.page()
 }
@@ -336,7 +339,7 @@ func (f *failover) enter(next step) {
 // page shows where the failover stands, in the Temporal UI and in search attributes.
 func (f *failover) page() {
 	workflow.SetCurrentDetails(f.ctx, view.ApplicationPage(f.st.View(f.now())))
-	if shown := string(f.st.Phase) + " " + string(f.st.Reason); shown != f.shown {
+	if shown := fmt.Sprint(f.st.Phase, f.st.Reason, f.st.Attention); shown != f.shown {
 		f.shown = shown
 		_ = workflow.UpsertTypedSearchAttributes(f.ctx, workflows.SearchPhase.ValueSet(string(f.st.Phase)), workflows.SearchReason.ValueSet(string(f.st.Reason)))
 		if f.st.Attention != reason.None {
