@@ -95,8 +95,8 @@ func (v Application) Actions() []string {
 	if v.Phase.Terminal() {
 		return nil
 	}
-	verb := func(name, effect string) string {
-		return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, text(v.Binding), effect)
+	verb := func(name, effect string, flags ...string) string {
+		return fmt.Sprintf("`lifeboat %s --reason \"…\"`: %s", strings.Join(append([]string{name, text(v.Binding)}, flags...), " "), effect)
 	}
 	switch v.Phase {
 	case phase.ApplicationStopped:
@@ -106,5 +106,9 @@ func (v Application) Actions() []string {
 	case phase.ApplicationUnhealthy, phase.ApplicationQueued, phase.ApplicationMoving, phase.ApplicationBlocked, phase.ApplicationHealed,
 		phase.ApplicationMigrated, phase.ApplicationTakenOver, phase.ApplicationCancelled, phase.ApplicationGone:
 	}
-	return []string{verb("cancel", "do not move it; an unplaced move is put back"), verb("snooze", "with --for, leave it where it is for a while")}
+	var first []string
+	if v.Reason == reason.AwaitingApproval {
+		first = []string{verb("approve", "let it move")}
+	}
+	return append(first, verb("cancel", "do not move it; an unplaced move is put back"), verb("snooze", "leave it where it is for a while", "--for 30m"))
 }

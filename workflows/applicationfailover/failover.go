@@ -284,7 +284,7 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 	st := f.st
 	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, State: st.Look.Policy.State, Approval: st.Approval}
 	out, err := flow.Run[activities.PreCheckResult](flow.Doing(f.ctx, "look for somewhere to go for "+st.Key.String()), activities.NamePreCheck, activities.PreCheckRequest{
-		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing,
+		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing, Application: true,
 	})
 	if err != nil || len(out.Checks) != 1 {
 		f.block(reason.Unreachable, fmt.Sprint(err))
