@@ -138,7 +138,7 @@ func (v View) application(t tree, a *Application) {
 	default:
 		t.leaf("application: no failover of it runs")
 		t.under(func() {
-			t.leaf("it tolerates %s of Unhealthy; its copies: %s", view.Span(a.Tolerated), copies(a.Copies))
+			t.leaf("it tolerates %s of Unhealthy", view.Span(a.Tolerated))
 		})
 	}
 	t.under(func() { v.applicationTail(t, a) })
@@ -151,7 +151,7 @@ func (v View) applicationTail(t tree, a *Application) {
 	}
 	for _, c := range a.Copies {
 		if a.Failover == nil || a.Failover.Move == nil {
-			t.leaf("if its time on %s ran out now: %s", c.Cluster, v.ifOver(c.IfOver))
+			t.leaf("%s %s; if its time ran out now: %s", c.Cluster, c.Health, v.ifOver(c.IfOver))
 		}
 	}
 	if a.Last != nil {
@@ -191,12 +191,4 @@ func actions(a *Application) []string {
 		return a.Migration.View(a.Failover.Now).Actions()
 	}
 	return a.Failover.View(a.Failover.Now).Actions()
-}
-
-func copies(all []Copy) string {
-	var parts []string
-	for _, c := range all {
-		parts = append(parts, c.Cluster+" "+string(c.Health))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -51,7 +51,7 @@ func TestBinding_Application_SaysHowLongItIsUnhealthyAndWhereItCouldGo(t *testin
 	for _, want := range []string{
 		"application failover of shop/cart-deployment: Unhealthy, enforce mode (" + ofCart + ")",
 		"Copies: m1 Unhealthy, for 2m, tolerated until 12:03:00 UTC (in 3m); m2 Healthy", "It tolerates: 5m of Unhealthy", "Now: Unhealthy: on m1",
-		`you can: lifeboat cancel shop/cart-deployment --reason "…"`, "if its time on m1 ran out now: it would go to m2 or m3", "http://ui/namespaces/n/workflows/application-failover",
+		`you can: lifeboat cancel shop/cart-deployment --reason "…"`, "m1 Unhealthy; if its time ran out now: it would go to m2 or m3", "http://ui/namespaces/n/workflows/application-failover",
 		"m1: no failover of the cluster moves it",
 	} {
 		require.Contains(t, text, want)
@@ -89,9 +89,9 @@ func TestBinding_ApplicationThatCannotMove_SaysWhy(t *testing.T) {
 	w.SetReady("m3", false)
 	x, text := explained(t, s, "")
 	require.Contains(t, text, "application: no failover of it runs")
-	require.Contains(t, text, "it tolerates 5m of Unhealthy; its copies: m1 Unhealthy, m2 Healthy")
+	require.Contains(t, text, "it tolerates 5m of Unhealthy")
 	require.Contains(t, text, "Lifeboat does not follow spec.failover.application: applicationFailover.enabled is false")
-	require.Contains(t, text, "if its time on m1 ran out now: it should move and could not: NoTarget")
+	require.Contains(t, text, "m1 Unhealthy; if its time ran out now: it should move and could not: NoTarget")
 	require.Contains(t, x.Runbook, reason.NoTarget)
 
 	w.Change(cart, func(b *karmada.Binding) { b.Application.TolerationSeconds = -1 })
