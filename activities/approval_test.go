@@ -72,6 +72,8 @@ func TestWhatARuleAsksForWaitsForAnOperatorAtTheCheckAndAtTheWrite(t *testing.T)
 			require.Len(t, raised, 1)
 			require.Equal(t, "EvictWorkloadFromClusterAwaitingApproval", raised[0].Reason)
 			require.Contains(t, raised[0].Message, "lifeboat approve shop/app --cluster m1")
+			b.preCheck(func(r *activities.PreCheckRequest) { r.Application = true })
+			require.Contains(t, raised[1].Message, "lifeboat approve shop/app --reason")
 
 			// A yes of another attempt, or of nobody, is none.
 			for _, no := range []*queue.Approval{nil, {Attempt: 1}, {Who: "jane", Attempt: 2}} {

@@ -26,6 +26,16 @@ type PreCheckRequest struct {
 	// asked before in it, and ask for the rest of it.
 	Attempt  int                  `json:"attempt,omitempty"`
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
+	// Application: the failover is that of the application, which orders without --cluster reach.
+	Application bool `json:"application,omitempty"`
+}
+
+// object is a binding as an order about this failover names it.
+func (r PreCheckRequest) object(key karmada.BindingKey) string {
+	if r.Application {
+		return key.String()
+	}
+	return key.String() + " --cluster " + r.Cluster
 }
 
 // Checked names one binding.
@@ -152,7 +162,7 @@ func (p preChecker) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckRe
 		if err != nil {
 			return PreCheckResult{}, classify("pre-check binding", item.Key.String(), err)
 		}
-		check = moved.judge(r.Cluster, r.question(item), item.Key, check).bounded()
+		check = moved.judge(r, item, check).bounded()
 		check.Key = item.Key
 		if check.End == CheckBlocked {
 			p.reporter.blocked(ctx, r, item, check)
@@ -187,17 +197,17 @@ func (p preChecker) migratedTooOften(ctx context.Context, r PreCheckRequest) (m 
 }
 
 // judge keeps a binding that could move from being driven round the fleet.
-func (m movesOf) judge(cluster string, q question, key karmada.BindingKey, check Check) Check {
-	until, tooOften := m.until[key.String()]
-	switch {
+func (m movesOf) judge(r PreCheckRequest, item Checked, check Check) Check {
+	until, tooOften := m.until[item.Key.String()]
+	switch q := r.question(item); {
 	case check.End != CheckPass && check.End != CheckFence:
 	case q.approval.LiftsCap(q.attempt):
 	case m.err != nil:
 		return check.ends(CheckBlocked, reason.FleetUnknown, "the pacer does not answer: "+m.err.Error())
 	case tooOften:
 		return check.ends(CheckBlocked, reason.PingPong, fmt.Sprintf(
-			"it moved as often as pace.migrationsPerHour allows; not again before %s, or lifeboat approve %s --cluster %s --reason ...",
-			until.Format("15:04:05 MST"), key, cluster))
+			"it moved as often as pace.migrationsPerHour allows; not again before %s, or lifeboat approve %s --reason ...",
+			until.Format("15:04:05 MST"), r.object(item.Key)))
 	}
 	return check
 }
@@ -266,8 +276,8 @@ func (a reporter) blocked(ctx context.Context, r PreCheckRequest, item Checked, 
 	}
 	if check.Reason == reason.AwaitingApproval {
 		e.Reason = "EvictWorkloadFromClusterAwaitingApproval"
-		e.Message = fmt.Sprintf("stays on %s until an operator approves (lifeboat approve %s --cluster %s --reason ...): %s (workflow %s)",
-			r.Cluster, item.Key, r.Cluster, check.Message, workflowID(ctx))
+		e.Message = fmt.Sprintf("stays on %s until an operator approves (lifeboat approve %s --reason ...): %s (workflow %s)",
+			r.Cluster, r.object(item.Key), check.Message, workflowID(ctx))
 	}
 	a.events.Record(ctx, e)
 }

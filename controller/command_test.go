@@ -104,6 +104,7 @@ func TestWrongUsage_ExitsWithTwoAndNamesWhatIsWanted(t *testing.T) {
 		"rate -- -1":                                               "above 0",
 		"explain cart":                                             "want <namespace>/<binding>",
 		"history a b":                                              "at most one cluster",
+		"history a/b/c":                                            "want <namespace>/<binding>",
 		"history --limit 0":                                        "want 1 or more",
 		"status -o xml":                                            "want one of [table json yaml]",
 		"config print -o table":                                    "want one of [yaml json]",
@@ -383,6 +384,9 @@ func TestClusterWithoutAFailover_IsNamed(t *testing.T) {
 	out, code = (&office{}).tell(t, "history", "member1")
 	require.Equal(t, process.ExitOK, code, out)
 	require.Contains(t, out, "No failover is over")
+	out, code = (&office{}).tell(t, "history", "shop/missing")
+	require.Equal(t, process.ExitNotFound, code, out)
+	require.Contains(t, out, "no such binding: shop/missing")
 }
 
 // unreadFleet is a Karmada whose clusters the caller may not list.

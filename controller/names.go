@@ -27,6 +27,24 @@ func (s *session) exists(ctx context.Context, name string) error {
 	return err
 }
 
+// exist returns an error if Karmada does not have the cluster or binding of a request.
+func (s *session) exist(ctx context.Context, r status.HistoryRequest) error {
+	switch {
+	case r.Cluster != "":
+		return s.exists(ctx, r.Cluster)
+	case r.Binding.Name == "":
+		return nil
+	}
+	in, err := s.reader()
+	if err != nil {
+		return nil //nolint:nilerr // as for a cluster
+	}
+	if _, err = in.Binding(ctx, r.Binding); errors.Is(err, karmada.ErrGone) {
+		return fmt.Errorf("%w: %s", subject.ErrNotFound, r.Binding)
+	}
+	return nil
+}
+
 // clusterNamed finds a cluster, nil if Karmada cannot be read. The error for an unknown name offers similar names.
 func clusterNamed(ctx context.Context, client activities.Reader, name string) (*karmada.Cluster, error) {
 	fleet, err := client.Clusters(ctx)

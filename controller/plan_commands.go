@@ -124,8 +124,10 @@ func (a *app) explainCommand() *cobra.Command {
 		Long: `Show why a binding moves, waits, or stays where it is, from the rule that matched to what it waits for:
 the taint, the toleration and until when it holds, the place in the queue, the pace, what blocks the binding, and
 its migration. For a binding that no failover drives: why nothing moves it, and what would happen if its
-cluster failed. The outcomes in failovers that are over come last: from the reports that Temporal still has, and
-from the audit trail, which also has failovers that Temporal has forgotten, and bindings that are gone.
+cluster failed. With spec.failover.application: how its copies are, what its own failover does, and where it
+would go if the time of a copy ran out now. The outcomes in failovers that are over come last: from the reports
+that Temporal still has, and from the audit trail, which also has failovers that Temporal has forgotten, and
+bindings that are gone.
 
 A binding is <namespace>/<binding> (-/<binding> without a namespace), or the workload that it carries.`,
 		Example: `  lifeboat explain shop/cart-deployment

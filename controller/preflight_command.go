@@ -196,7 +196,8 @@ func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 	v := preflight.Full{
 		Karmada: karmada, SyncWithin: syncWithin, May: tries(s.config, o.role),
 		Plan: source.All,
-		Preflight: func(ctx context.Context) []preflight.Check {
+		Preflight: func(ctx context.Context, applications int) []preflight.Check {
+			p.WithField = applications
 			return append(s.withoutTemporal(source), p.Run(ctx)...)
 		},
 	}

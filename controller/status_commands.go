@@ -12,6 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
+	"github.com/lifeboat-failover/lifeboat/controller/subject"
 	"github.com/lifeboat-failover/lifeboat/internal/audit"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -127,17 +128,19 @@ type historyOptions struct {
 func (a *app) historyCommand() *cobra.Command {
 	o := &historyOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
-		Use:   "history [<cluster>|fleet]",
+		Use:   "history [<cluster>|<binding>|fleet]",
 		Short: "Show failovers that are over, and the outcome of every binding",
-		Long: `Show failovers that are over, the newest first. For one cluster also show the outcome of every binding, and from
-the audit trail who did what, when and on what evidence, with the changes of the fleet's pace (tier, rate and
-orders). History reads Temporal, which keeps failovers for the retention of its namespace, and the audit trail,
-which is kept as long as its files. Where Temporal does not answer, it reads the trail alone.
+		Long: `Show failovers of clusters and of applications that are over, the newest first. For one cluster or binding also
+show the outcome of every binding, and from the audit trail who did what, when and on what evidence, with the
+changes of the fleet's pace (tier, rate and orders). History reads Temporal, which keeps failovers for the
+retention of its namespace, and the audit trail, which is kept as long as its files. Where Temporal does not
+answer, it reads the trail alone.
 
 For the fleet: what the trail has of its pace, the oldest first.`,
 		Example: `  lifeboat history
   lifeboat history fleet
   lifeboat history member1 --limit 1
+  lifeboat history shop/cart-deployment
   lifeboat history member1 --audit /var/log/lifeboat -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.Most < 1 {
@@ -146,15 +149,28 @@ For the fleet: what the trail has of its pace, the oldest first.`,
 			return atMostOneCluster(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Cluster = strings.Join(args, "")
+			if err := o.read(strings.Join(args, "")); err != nil {
+				return err
+			}
 			return a.runHistory(cmd, o)
 		},
 	}
 	formFlag(cmd, &o.form)
 	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
 	auditFlag(cmd, &o.trail)
-	cmd.ValidArgsFunction = completion{a}.clusters(orders.Fleet)
+	cmd.ValidArgsFunction = completion{a}.objects(order{use: cmd.Use})
 	return cmd
+}
+
+// read distinguishes a binding, which has a slash in it, from a cluster.
+func (o *historyOptions) read(arg string) error {
+	if !strings.Contains(arg, "/") {
+		o.Cluster = arg
+		return nil
+	}
+	ref, err := subject.Parse(arg, "")
+	o.Binding, _ = ref.Key()
+	return err
 }
 
 func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
@@ -171,14 +187,14 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 		return answered(cmd, &o.form, pacer, func(p show.Page) { status.View{Page: p}.Pacer(pacer, o.Most) })
 	}
 	failovers, err := s.history(cmd, o, trail)
-	if err == nil && len(failovers) == 0 && o.Cluster != "" {
-		err = s.exists(cmd.Context(), o.Cluster)
+	if err == nil && len(failovers) == 0 {
+		err = s.exist(cmd.Context(), o.HistoryRequest)
 	}
 	if err != nil {
 		return err
 	}
 	return answered(cmd, &o.form, failovers, func(p show.Page) {
-		status.View{Page: p}.History(failovers, o.Cluster != "")
+		status.View{Page: p}.History(failovers, o.Cluster != "" || o.Binding.Name != "")
 	})
 }
 

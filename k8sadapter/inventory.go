@@ -183,8 +183,8 @@ func (c *Client) watchOnce(ctx context.Context, r schema.GroupVersionResource) (
 // syncPoll is how often InStep checks whether everything was listed.
 const syncPoll = 50 * time.Millisecond
 
-// Sight counts the objects that a watch has seen.
-type Sight struct{ Clusters, Rules, Bindings int }
+// Sight counts the objects that a watch has seen; Applications are the bindings with spec.failover.application.
+type Sight struct{ Clusters, Rules, Bindings, Applications int }
 
 // InStep runs the watch of lifeboat controller until it has listed everything once, and
 // returns the counts.
@@ -199,5 +199,12 @@ func (c *Client) InStep(ctx context.Context) (Sight, error) {
 	if err != nil {
 		return Sight{}, fmt.Errorf("the watch did not see everything: %w: %w", karmada.ErrUnreachable, err)
 	}
-	return Sight{len(w.Clusters()), len(w.Rules()), len(w.Bindings())}, nil
+	bindings := w.Bindings()
+	seen := Sight{Clusters: len(w.Clusters()), Rules: len(w.Rules()), Bindings: len(bindings)}
+	for n := range bindings {
+		if bindings[n].Application != nil {
+			seen.Applications++
+		}
+	}
+	return seen, nil
 }

@@ -105,6 +105,11 @@ func TestTheWatchOfTheControllerComesInStep(t *testing.T) {
 	seen, err := connect(t, l, Options{ReadOnly: true, Policies: &PolicyWindows{}}).InStep(t.Context())
 	require.NoError(t, err, "a Karmada without ClusterTaintPolicies is no reason to wait")
 	require.Equal(t, Sight{Clusters: 1, Rules: 0, Bindings: 2}, seen)
+
+	l.shelves["resourcebindings"] = strings.Replace(rbJSON, `"clusters":`, `"failover":{"application":{"decisionConditions":{"tolerationSeconds":60}}},"clusters":`, 1)
+	seen, err = connect(t, l, Options{ReadOnly: true, Policies: &PolicyWindows{}}).InStep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, seen.Applications)
 }
 
 // Nothing that could change anything leaves a client that only reads, whatever it is asked.

@@ -80,9 +80,23 @@ type ApplicationReport struct {
 	Ended      phase.Application  `json:"ended"`
 	Began      time.Time          `json:"began"`
 	Until      time.Time          `json:"until"`
-	Last       *record.Result     `json:"last,omitempty"`
+	// Last is the result of the last migration, Attempt its number; Cluster is what it left.
+	Last    *record.Result `json:"last,omitempty"`
+	Attempt int            `json:"attempt,omitempty"`
+	Cluster string         `json:"cluster,omitempty"`
 	// Arrivals are for the next failover of the application: a revision that moved is not moved again.
 	Arrivals rules.Arrivals `json:"arrivals,omitempty"`
+}
+
+// Failover is the report in the form of a ClusterFailover's, with the last attempt alone.
+func (r ApplicationReport) Failover() FailoverReport {
+	out := FailoverReport{Cluster: r.Cluster, FailoverID: r.FailoverID, Ended: phase.Failover(r.Ended), Began: r.Began, Until: r.Until, Attempts: []AttemptReport{}}
+	if r.Last != nil {
+		out.Attempts = append(out.Attempts, AttemptReport{
+			Attempt: r.Attempt, Since: r.Began, Until: r.Until, Counts: map[string]int{string(r.Last.Outcome): 1}, Results: []record.Result{*r.Last}, Ended: out.Ended,
+		})
+	}
+	return out
 }
 
 // View is what the page and the CLI show.

@@ -185,6 +185,22 @@ func TestApplicationFailover_SameRevisionUnhealthyOnItsNewCluster_KeepsBothCopie
 	require.Len(t, s.world.Log("evict"), 1)
 }
 
+// Nothing else tells an operator of a migration that no cluster's failover has.
+//
+// Rules: R4.13-6.
+func TestApplicationFailover_ItsMigrationNeedsAttention_SoDoesTheFailover(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.HealthyAfter = time.Hour
+	s.at(4*time.Minute, func() { s.health(key, "m2", karmada.HealthUnknown) })
+	s.at(30*time.Minute, func() {
+		stands := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationMoving, stands.Phase)
+		require.Equal(t, reason.GracefulTimeout, stands.Attention)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, reason.None, s.applicationStatus(key).Attention)
+}
+
 // Rules: R4.13-5.
 func TestApplicationFailover_BindingThatCannotMove_IsBlockedAndGetsNoPermit(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -120,8 +120,13 @@ func ApplicationFailoverID(instance string, key karmada.BindingKey) string {
 
 // ApplicationFailoverPrefix is what every [ApplicationFailoverID] of an instance begins with.
 func ApplicationFailoverPrefix(instance string) string {
-	return withInstance(instance, "application-failover/")
+	return withInstance(instance, applicationFailovers)
 }
+
+const applicationFailovers = "application-failover/"
+
+// IsApplicationFailover reports whether an id is that of the failover of an application, of any instance.
+func IsApplicationFailover(id string) bool { return strings.Contains(id, applicationFailovers) }
 
 // OfInstance reports whether an id is that of a workflow of an instance.
 func OfInstance(instance, id string) bool {

@@ -143,7 +143,7 @@ func (s *MigrationState) View(now time.Time) view.Migration {
 		Binding: s.Ref.Key.String(), Resource: s.Resource, From: s.Ref.Cluster, To: s.To, Phase: s.Phase,
 		Why: s.Why, Reason: s.Reason, Message: s.Message, Attention: s.Attention, Now: now, Began: s.Began, Entered: s.Entered, Written: s.Ref.Written,
 		HealthySince: s.Proof.Since, MustHold: s.Terms.MinHealthy, Result: s.Result, Purge: s.Ref.Purge, State: s.Ref.State, Parent: s.Parent,
-		Unproven: s.Terms.ReleaseUnproven, Runbook: s.Terms.Runbook,
+		Unproven: s.Terms.ReleaseUnproven, Runbook: s.Terms.Runbook, OfApplication: IsApplicationFailover(s.Parent),
 	}
 	if !v.Written.IsZero() {
 		v.Flagged = v.Written.Add(s.Terms.GracefulTimeout)

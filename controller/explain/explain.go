@@ -30,6 +30,9 @@ type Explained struct {
 	Gone     bool                    `json:"gone,omitempty"`
 	Targets  []karmada.TargetCluster `json:"targets,omitempty"`
 	Clusters []Cluster               `json:"clusters"`
+	// Application is what the health of the copies brings, nil without spec.failover.application, and for one
+	// cluster.
+	Application *Application `json:"application,omitempty"`
 	// Runbook has the URL of each reason for which the binding waits or stays.
 	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
 	// Unread lists what could not be read.
@@ -105,6 +108,9 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 	}
 	if err := s.history(ctx, &b, only, &out); err != nil {
 		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
+	}
+	if only == "" {
+		out.Application = s.application(ctx, &b, &out)
 	}
 	err = s.foresee(ctx, &b, &out)
 	out.Runbook = reason.LookUp(s.Runbook, out.reasons()...)
@@ -186,12 +192,17 @@ func (x *Explained) of(b *karmada.Binding, cluster string) *Cluster {
 // foresee judges, for targets without a failover, why nothing moves the binding now, and the effect of a failure.
 func (s Source) foresee(ctx context.Context, b *karmada.Binding, out *Explained) error {
 	quiet := func(c Cluster) bool { return c.Target && c.Failover == nil }
-	if !slices.ContainsFunc(out.Clusters, quiet) {
+	if !slices.ContainsFunc(out.Clusters, quiet) && out.Application == nil {
 		return nil
 	}
 	snapshot, err := s.Read(ctx)
 	if err != nil {
 		return err
+	}
+	if out.Application != nil {
+		if err := out.Application.foresee(ctx, s.Planner(snapshot), b, s.Now()); err != nil {
+			return err
+		}
 	}
 	for i := range out.Clusters {
 		c := &out.Clusters[i]
@@ -224,7 +235,7 @@ func (s Source) prospect(ctx context.Context, of *activities.Snapshot, cluster s
 
 // reasons are those for which the binding waits or stays, without those of past failovers.
 func (x *Explained) reasons() []reason.Reason {
-	var out []reason.Reason
+	out := x.Application.reasons()
 	for _, c := range x.Clusters {
 		if c.Failover != nil {
 			out = append(out, currentReasons(c.Failover)...)

@@ -152,7 +152,7 @@ func TestBinding_WithoutAFailover_ExplainsWhyNothingMovesIt(t *testing.T) {
 	require.Len(t, x.Clusters, 2)
 	require.True(t, strings.HasPrefix(text, "shop/cart-deployment"), text)
 	for _, want := range []string{
-		"shop/cart-deployment (deployment/cart) on m1:2, m2:2", "m1: no failover, nothing moves it", "observe mode",
+		"shop/cart-deployment (deployment/cart) on m1:2, m2:2", "m1: no failover of the cluster moves it", "observe mode",
 		"rule not-ready: Mismatches", "if it failed now: due 12:01:00 UTC (in 1m) by example.org/down:NoExecute, to m2 or m3",
 		"not read: Temporal: no route",
 	} {
@@ -222,7 +222,7 @@ func TestBinding_Queued_ShowsEveryReason(t *testing.T) {
 		"namespace shop is snoozed until 12:01:00 UTC (in 1m) by kim: soon", "namespace shop is paused by kim: soon",
 		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, one every 2s (0.5/s): FleetHealthy; this cluster requests 0",
 		"waits for: AwaitingDue: its toleration to run out, 12:03:00 UTC", "http://ui/namespaces/n/workflows/cluster-failover%2Fm1",
-		"m2: no failover, nothing moves it",
+		"m2: no failover of the cluster moves it",
 	} {
 		require.Contains(t, text, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/subject"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
 // Ended is an outcome in a closed failover.
@@ -51,18 +52,8 @@ func concerns(x record.Audit, key karmada.BindingKey) bool {
 // history adds the outcomes of the binding in closed failovers, from the reports in Temporal and from the audit
 // trail.
 func (s Source) history(ctx context.Context, b *karmada.Binding, only string, out *Explained) error {
-	var failovers []status.PastFailover
-	var away error
-	request := status.HistoryRequest{Cluster: only, Most: lookBack}
-	knows := s.Alone
-	if s.Status != nil {
-		knows = *s.Status
-		failovers, away = s.Status.History(ctx, request)
-	}
-	if len(s.Trail) > 0 {
-		of := slices.DeleteFunc(slices.Clone(s.Trail), func(x record.Audit) bool { return only != "" && x.Cluster != only })
-		failovers = knows.With(ctx, failovers, of, request)
-	}
+	of := slices.DeleteFunc(slices.Clone(s.Trail), func(x record.Audit) bool { return only != "" && x.Cluster != only })
+	failovers, away := s.past(ctx, status.HistoryRequest{Cluster: only, Type: workflows.TypeClusterFailover, Most: lookBack}, of)
 	if len(failovers) == lookBack {
 		out.Unread = append(out.Unread, fmt.Sprintf("failovers that are over, older than the newest %d", lookBack))
 	}
@@ -73,6 +64,19 @@ func (s Source) history(ctx context.Context, b *karmada.Binding, only string, ou
 		}
 	}
 	return away
+}
+
+// past are closed failovers, by their reports in Temporal and by records of the audit trail.
+func (s Source) past(ctx context.Context, r status.HistoryRequest, trail []record.Audit) (failovers []status.PastFailover, away error) {
+	knows := s.Alone
+	if s.Status != nil {
+		knows = *s.Status
+		failovers, away = s.Status.History(ctx, r)
+	}
+	if len(trail) > 0 {
+		failovers = knows.With(ctx, failovers, trail, r)
+	}
+	return failovers, away
 }
 
 // endedIn are a binding's outcomes in one failover, the newest attempt first. The trail identifies it by name

@@ -58,6 +58,7 @@ func (v View) Binding(x Explained) {
 		for i := range x.Clusters {
 			v.cluster(t, x.Binding, &x.Clusters[i])
 		}
+		v.application(t, x.Application)
 		for _, note := range x.Unread {
 			t.leaf("not read: %s", note)
 		}
@@ -90,7 +91,7 @@ func (v View) cluster(t tree, binding string, c *Cluster) {
 	case c.Unanswered != "":
 		t.leaf("%s: its failover did not answer: %s", c.Cluster, c.Unanswered)
 	case c.Target:
-		t.leaf("%s: no failover, nothing moves it", c.Cluster)
+		t.leaf("%s: no failover of the cluster moves it", c.Cluster)
 		t.under(func() { v.stays(t, c) })
 	case c.Task != nil:
 		t.leaf("%s: no failover; it is no target, and a task holds its old copy there", c.Cluster)
@@ -256,22 +257,32 @@ func (v View) moving(t tree, c *Cluster) {
 		t.leaf("moving: %s since %s, to %s (%s); its migration does not answer", m.Phase, v.moment(m.PhaseSince()), strings.Join(m.Targets(), ", "), because(m.Reason, m.Message))
 		return
 	}
+	v.migration(t, c.Cluster, s)
+}
+
+// doc draws the notes and facts of a page.
+func (v View) doc(t tree, doc view.Doc) {
+	for _, note := range doc.Notes {
+		t.leaf("%s", v.Coloured(show.Bad, view.Plain(note)))
+	}
+	for _, f := range doc.Facts {
+		if f.Name != "Workload" { // the root says it
+			t.leaf("%s: %s", f.Name, view.Plain(f.Value))
+		}
+	}
+}
+
+// migration draws the page of a migration off a cluster.
+func (v View) migration(t tree, from string, s *workflows.MigrationStatus) {
 	doc := s.View(v.Now).Doc(0)
 	t.leaf("%s", view.Plain(doc.Title))
 	t.under(func() {
-		for _, note := range doc.Notes {
-			t.leaf("%s", v.Coloured(show.Bad, view.Plain(note)))
-		}
-		for _, f := range doc.Facts {
-			if f.Name != "Workload" { // the root says it
-				t.leaf("%s: %s", f.Name, view.Plain(f.Value))
-			}
-		}
+		v.doc(t, doc)
 		if s.Permit.Number > 0 {
 			t.leaf("went under permit %d of the fleet's pace", s.Permit.Number)
 		}
 		if len(s.Dependents.Keys) > 0 {
-			t.leaf("holds %s on %s", reason.Count(len(s.Dependents.Keys), "dependent"), c.Cluster)
+			t.leaf("holds %s on %s", reason.Count(len(s.Dependents.Keys), "dependent"), from)
 		}
 	})
 }

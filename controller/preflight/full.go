@@ -23,8 +23,8 @@ type Objects interface {
 // Full tries everything that Lifeboat does with a Karmada, except writing.
 type Full struct {
 	Karmada Objects
-	// Preflight runs the other checks.
-	Preflight func(ctx context.Context) []Check
+	// Preflight runs the other checks, after so many bindings with spec.failover.application were seen.
+	Preflight func(ctx context.Context, applications int) []Check
 	// Plan plans for every cluster as if it alone failed.
 	Plan func(ctx context.Context) ([]plan.Plan, error)
 	// May reports what the checked role lists and watches; nil is everything. Resources that no role is granted
@@ -64,10 +64,12 @@ func (v Full) Run(ctx context.Context) Report {
 	for _, w := range watches {
 		r.Checks = append(r.Checks, watched(w))
 	}
+	applications := 0
 	if len(watches) > 0 {
-		r.Checks = append(r.Checks, v.inStep(ctx))
+		c, seen := v.inStep(ctx)
+		r.Checks, applications = append(r.Checks, c), seen.Applications
 	}
-	r.Checks = append(r.Checks, v.Preflight(ctx)...)
+	r.Checks = append(r.Checks, v.Preflight(ctx, applications)...)
 	r.Checks = append(r.Checks, v.plan(ctx))
 	r.Verdict = Verdict(r.Checks)
 	return r
@@ -132,17 +134,17 @@ func watched(w k8sadapter.Watched) Check {
 	return c
 }
 
-func (v Full) inStep(ctx context.Context) Check {
+func (v Full) inStep(ctx context.Context) (Check, k8sadapter.Sight) {
 	c := Check{Name: "Watch everything", Result: OK}
 	ctx, cancel := context.WithTimeout(ctx, v.SyncWithin)
 	defer cancel()
 	seen, err := v.Karmada.InStep(ctx)
 	if err != nil {
 		c.Result, c.Found = Failed, err.Error()
-		return c
+		return c, seen
 	}
 	c.Found = fmt.Sprintf("as lifeboat controller does: saw %d clusters, %d rules, %d bindings", seen.Clusters, seen.Rules, seen.Bindings)
-	return c
+	return c, seen
 }
 
 // plan names the cluster whose failure would be worst.

@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"go.temporal.io/api/serviceerror"
@@ -76,8 +77,10 @@ type Preflight struct {
 	Permissions []k8sadapter.Permission
 	// KarmadaPolicies reports that Lifeboat acts on ClusterTaintPolicies, too.
 	KarmadaPolicies bool
-	// Applications reports that Lifeboat acts on spec.failover.application.
+	// Applications reports that Lifeboat acts on spec.failover.application; WithField counts the bindings that have
+	// it, 0 if they were not read.
 	Applications bool
+	WithField    int
 	// Plugins are the plug-ins that prove a new copy healthy.
 	Plugins proof.Plugins
 }
@@ -281,6 +284,9 @@ func (p Preflight) applications(m *rules.ControllerManager) Check {
 		c.Result, c.Found, c.Do = Failed, "both Lifeboat and Karmada's own controller move applications that are Unhealthy", "set applicationFailover.enabled: false, or "+off
 	case p.Applications:
 		c.Found = "Lifeboat alone follows spec.failover.application"
+	case m != nil && !m.Applications && p.WithField > 0:
+		c.Result, c.Do = Warning, "set applicationFailover.enabled: true"
+		c.Found = reason.Count(p.WithField, "binding") + " with spec.failover.application, and nothing follows it"
 	case m != nil && !m.Applications:
 		c.Found = "nothing follows spec.failover.application: Karmada's own controller is off, and so is applicationFailover.enabled"
 	case m == nil:

@@ -280,7 +280,7 @@ func (k *objects) InStep(ctx context.Context) (k8sadapter.Sight, error) {
 		<-ctx.Done()
 		return k8sadapter.Sight{}, ctx.Err()
 	}
-	return k8sadapter.Sight{Clusters: 3, Rules: 1, Bindings: 7}, nil
+	return k8sadapter.Sight{Clusters: 3, Rules: 1, Bindings: 7, Applications: 4}, nil
 }
 
 // sound is a Karmada with nothing wrong, and how to try it.
@@ -297,8 +297,8 @@ func sound() (*objects, *Full) {
 	}
 	return k, &Full{
 		Karmada: k, SyncWithin: time.Minute,
-		Preflight: func(context.Context) []Check {
-			return []Check{{Name: "Second evictor", Result: Warning}}
+		Preflight: func(_ context.Context, applications int) []Check {
+			return []Check{{Name: "Second evictor", Result: Warning, Found: fmt.Sprint(applications)}}
 		},
 		Plan: func(context.Context) ([]plan.Plan, error) {
 			return []plan.Plan{{Cluster: "m2", Totals: plan.Totals{Migrations: 5, Blocked: 2}}, {Cluster: "m1"}}, nil
@@ -340,6 +340,7 @@ func TestFull_SoundKarmada_Passes(t *testing.T) {
 	require.Equal(t, "not served here", check(t, r, "Read clustertaintpolicies").Found)
 	require.Equal(t, OK, check(t, r, "Watch clustertaintpolicies").Result, "an older Karmada does without")
 	require.Contains(t, check(t, r, "Watch everything").Found, "3 clusters, 1 rules, 7 bindings")
+	require.Equal(t, "4", check(t, r, "Second evictor").Found, "the other checks learn what was seen")
 	require.Contains(t, check(t, r, "Plan").Found, "2 clusters; worst to lose would be m2: 5 would move, 2 could not")
 }
 
@@ -376,7 +377,7 @@ func TestFull_AnyFailure_FailsAndIsNamed(t *testing.T) {
 		},
 		"a failed check of the preflight": {
 			breaks: func(_ *objects, v *Full) {
-				v.Preflight = func(context.Context) []Check {
+				v.Preflight = func(context.Context, int) []Check {
 					return []Check{{Name: "Karmada version", Result: Failed, Found: "too old"}}
 				}
 			},
@@ -561,6 +562,7 @@ func TestApplications_TwoThatMoveThem_IsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		enabled bool
 		manager *rules.ControllerManager
+		fields  int
 		want    Result
 		found   string
 	}{
@@ -569,9 +571,13 @@ func TestApplications_TwoThatMoveThem_IsRefused(t *testing.T) {
 		"not known":      {enabled: true, want: Warning, found: "could not be checked"},
 		"Karmada alone":  {manager: on, want: OK, found: "Karmada's own"},
 		"neither":        {manager: off, want: OK, found: "nothing follows"},
+		"neither, and bindings want it": {
+			manager: off, fields: 12, want: Warning, found: "12 bindings with spec.failover.application, and nothing follows it",
+		},
+		"Karmada alone, and bindings want it": {manager: on, fields: 12, want: OK, found: "Karmada's own"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check := Preflight{Applications: c.enabled}.applications(c.manager)
+			check := Preflight{Applications: c.enabled, WithField: c.fields}.applications(c.manager)
 			require.Equal(t, c.want, check.Result)
 			require.Contains(t, check.Found, c.found)
 			require.Equal(t, c.want != OK, check.Do != "")

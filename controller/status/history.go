@@ -17,20 +17,38 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/client"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // HistoryRequest selects closed failovers.
 type HistoryRequest struct {
-	// Cluster selects those of one cluster; empty selects all.
+	// Cluster selects those of one cluster, Binding those of one application; without both, all of a type of
+	// workflow, or of both types if it is empty.
 	Cluster string
+	Binding karmada.BindingKey
+	Type    string
 	// Most bounds how many are read, the newest first; 0 is 20.
 	Most int
 }
 
-// PastFailover is a closed failover.
+// takes reports whether failovers of a type of workflow are selected.
+func (r HistoryRequest) takes(kind string) bool {
+	switch {
+	case r.Cluster != "":
+		return kind == workflows.TypeClusterFailover
+	case r.Binding.Name != "":
+		return kind == workflows.TypeApplicationFailover
+	}
+	return r.Type == "" || r.Type == kind
+}
+
+// PastFailover is a closed failover of a cluster or an application.
 type PastFailover struct {
 	workflows.FailoverReport
+	// Binding is the application, empty for the failover of a cluster. Cluster is then what its last migration
+	// left, and Ended a phase of an ApplicationFailover.
+	Binding    string `json:"binding,omitempty"`
 	WorkflowID string `json:"workflowID"`
 	RunID      string `json:"runID"`
 	Link       string `json:"link,omitempty"`
@@ -61,7 +79,7 @@ const defaultHistory = 20
 
 // History reads the reports of closed failovers that Temporal still has, the newest first.
 func (s Source) History(ctx context.Context, r HistoryRequest) ([]PastFailover, error) {
-	closed, err := s.closed(ctx, r.Cluster, cmp.Or(r.Most, defaultHistory))
+	closed, err := s.closed(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -76,32 +94,50 @@ func (s Source) History(ctx context.Context, r HistoryRequest) ([]PastFailover, 
 	return failovers, nil
 }
 
-// closed lists closed runs, without those that continued as new.
-func (s Source) closed(ctx context.Context, cluster string, most int) ([]*workflowpb.WorkflowExecutionInfo, error) {
-	where := "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
-	if cluster != "" {
-		where += fmt.Sprintf(" AND WorkflowId = '%s'", strings.ReplaceAll(workflows.ClusterFailoverID(s.Instance, cluster), "'", ""))
-	}
+// closed lists closed runs, the newest first.
+func (s Source) closed(ctx context.Context, r HistoryRequest) ([]*workflowpb.WorkflowExecutionInfo, error) {
 	var found []*workflowpb.WorkflowExecutionInfo
-	for run, err := range s.failovers(ctx, where) {
-		if err != nil {
-			return nil, fmt.Errorf("list failovers that are over: %w", err)
+	most := cmp.Or(r.Most, defaultHistory)
+	for _, of := range []struct{ kind, prefix, id string }{
+		{workflows.TypeClusterFailover, workflows.ClusterFailoverID(s.Instance, ""), workflows.ClusterFailoverID(s.Instance, r.Cluster)},
+		{workflows.TypeApplicationFailover, workflows.ApplicationFailoverPrefix(s.Instance), workflows.ApplicationFailoverID(s.Instance, r.Binding)},
+	} {
+		if !r.takes(of.kind) {
+			continue
 		}
-		if found = append(found, run); len(found) == most { // Temporal lists the newest first
-			break
+		where := closedRuns
+		if r.Cluster != "" || r.Binding.Name != "" {
+			where += fmt.Sprintf(" AND WorkflowId = '%s'", strings.ReplaceAll(of.id, "'", ""))
+		}
+		n := 0
+		for run, err := range s.executions(ctx, of.kind, of.prefix, where) {
+			if err != nil {
+				return nil, fmt.Errorf("list failovers that are over: %w", err)
+			}
+			found = append(found, run)
+			if n++; n == most { // Temporal lists the newest first
+				break
+			}
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *workflowpb.WorkflowExecutionInfo) int {
 		return b.GetCloseTime().AsTime().Compare(a.GetCloseTime().AsTime())
 	})
-	return found, nil
+	return found[:min(len(found), most)], nil
 }
+
+// closedRuns selects closed runs, without those that continued as new.
+const closedRuns = "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
 
 // failoverRun reads one report. A terminated or failed run has none.
 func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) (PastFailover, error) {
 	id, runID := run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId()
 	e := PastFailover{WorkflowID: id, RunID: runID, Link: orders.Link(s.UI, s.Namespace, id)}
-	e.Cluster = strings.TrimPrefix(id, workflows.ClusterFailoverID(s.Instance, ""))
+	if name, of := strings.CutPrefix(id, workflows.ApplicationFailoverPrefix(s.Instance)); of {
+		e.Binding = name
+	} else {
+		e.Cluster = strings.TrimPrefix(id, workflows.ClusterFailoverID(s.Instance, ""))
+	}
 	e.Began, e.Until = run.GetStartTime().AsTime(), run.GetCloseTime().AsTime()
 	if run.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED {
 		e.Closed = strings.ToLower(run.GetStatus().String())
@@ -110,12 +146,10 @@ func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecuti
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	var report workflows.FailoverReport
-	err := s.Client.GetWorkflow(ctx, id, runID).Get(ctx, &report)
+	report, err := reportOf(ctx, s.Client.GetWorkflow(ctx, id, runID), &e)
 	var away serviceerror.ServiceError
 	switch {
 	case err == nil:
-		report.Paid()
 		e.FailoverReport = report
 	case errors.As(err, &away) || ctx.Err() != nil:
 		return e, fmt.Errorf("read the report of %s: %w", id, err)
@@ -124,6 +158,31 @@ func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecuti
 	}
 	return e, nil
 }
+
+// reportOf reads the report of a run in the form of its type.
+func reportOf(ctx context.Context, run client.WorkflowRun, e *PastFailover) (report workflows.FailoverReport, err error) {
+	if e.Binding == "" {
+		err = run.Get(ctx, &report)
+		report.Paid()
+		return report, err
+	}
+	var application workflows.ApplicationReport
+	if err = run.Get(ctx, &application); err == nil {
+		e.Binding = application.Binding.String() // that of the id may be shortened
+	}
+	return application.Failover(), err
+}
+
+// Last is the result of the last migration of an application, empty without one.
+func (e PastFailover) Last() record.Result {
+	if len(e.Attempts) == 0 || len(e.Attempts[len(e.Attempts)-1].Results) == 0 {
+		return record.Result{}
+	}
+	return e.Attempts[len(e.Attempts)-1].Results[0]
+}
+
+// Name is the cluster, or the binding of an application.
+func (e PastFailover) Name() string { return cmp.Or(e.Binding, e.Cluster) }
 
 // Explain queries the failover of a cluster about one binding.
 func (s Source) Explain(ctx context.Context, cluster string, r workflows.ExplainRequest) (workflows.Explanation, error) {
@@ -151,6 +210,17 @@ func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, 
 // Workflow is the id and the link of a cluster's failover.
 func (s Source) Workflow(cluster string) (id, link string) {
 	id = workflows.ClusterFailoverID(s.Instance, cluster)
+	return id, orders.Link(s.UI, s.Namespace, id)
+}
+
+// Application queries the failover of one application, the latest if none runs.
+func (s Source) Application(ctx context.Context, key karmada.BindingKey) (a workflows.ApplicationStatus, err error) {
+	return a, s.inTerms(key.String(), s.query(ctx, workflows.ApplicationFailoverID(s.Instance, key), &a, workflows.QueryStatus))
+}
+
+// WorkflowOf is the id and the link of an application's failover.
+func (s Source) WorkflowOf(key karmada.BindingKey) (id, link string) {
+	id = workflows.ApplicationFailoverID(s.Instance, key)
 	return id, orders.Link(s.UI, s.Namespace, id)
 }
 

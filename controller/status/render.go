@@ -175,17 +175,25 @@ func (v View) History(failovers []PastFailover, bindings bool) {
 		v.Line("No failover is over, as far back as Temporal and the audit trail go.")
 		return
 	}
-	t := v.Table("Cluster", "Began", "Took", "Ended", "Attempts", "Outcomes")
+	clusters := v.Table("Cluster", "Began", "Took", "Ended", "Attempts", "Outcomes")
+	applications := v.Table("Application", "Began", "Took", "Ended", "Moved", "Reason")
 	for _, e := range failovers {
-		ended := v.phase(e.Ended)
-		if e.Closed != "" {
-			ended = v.Coloured(show.Bad, e.Closed)
+		row := table.Row{show.Short(e.Name(), 28), day(e.Began), view.Span(e.took()), v.ended(e)}
+		if e.Binding == "" {
+			clusters.AppendRow(append(row, len(e.Attempts), show.Short(phase.CountsLine(e.Totals()), 48)))
+			continue
 		}
-		t.AppendRow(table.Row{
-			show.Short(e.Cluster, 28), day(e.Began), view.Span(e.took()), ended, len(e.Attempts), show.Short(phase.CountsLine(e.Totals()), 48),
-		})
+		last, moved := e.Last(), ""
+		if len(last.To) > 0 {
+			moved = e.Cluster + " -> " + strings.Join(last.To, ",")
+		}
+		applications.AppendRow(append(row, show.Short(moved, 24), show.Short(strings.Trim(string(last.Reason)+": "+last.Cause, ": "), 22)))
 	}
-	t.Render()
+	for _, t := range []table.Writer{clusters, applications} {
+		if t.Length() > 0 {
+			t.Render()
+		}
+	}
 	if !bindings {
 		return
 	}
@@ -202,14 +210,22 @@ func (v View) History(failovers []PastFailover, bindings bool) {
 	}
 }
 
+// ended is the phase in which a failover ended.
+func (v View) ended(e PastFailover) string {
+	if e.Closed != "" {
+		return v.Coloured(show.Bad, e.Closed)
+	}
+	return v.phase(e.Ended)
+}
+
 func day(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") }
 
 func (v View) attempt(e PastFailover, r workflows.AttemptReport) {
 	ended := string(r.Ended)
-	if !r.Ended.Terminal() && r.Attempt < len(e.Attempts) {
+	if e.Binding == "" && !r.Ended.Terminal() && r.Attempt < len(e.Attempts) {
 		ended = "the cluster failed again" // the phase is where the next attempt began
 	}
-	v.Line("\n%s, attempt %d, %s to %s: %s", e.Cluster, r.Attempt, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), ended)
+	v.Line("\n%s, attempt %d, %s to %s: %s", e.Name(), r.Attempt, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), ended)
 	results := slices.Clone(r.Results)
 	slices.SortFunc(results, func(a, b record.Result) int {
 		return strings.Compare(string(a.Outcome)+" "+a.Key.String(), string(b.Outcome)+" "+b.Key.String())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -15,7 +16,8 @@ import (
 // Ours selects the records of this installation's pacer, and of its failovers, of one cluster if it is named.
 func (r HistoryRequest) Ours(instance string) func(*record.Audit) bool {
 	return func(x *record.Audit) bool {
-		return x.Instance == instance && (ofPacer(x) || x.FailoverID != "" && (r.Cluster == "" || x.Cluster == r.Cluster))
+		return x.Instance == instance && (ofPacer(x) || x.FailoverID != "" && (r.Cluster == "" || x.Cluster == r.Cluster) &&
+			(r.Binding.Name == "" || slices.Contains(x.Bindings, r.Binding.String())))
 	}
 }
 
@@ -60,7 +62,7 @@ func (s Source) With(ctx context.Context, failovers []PastFailover, records []re
 		delete(byID, out[n].FailoverID)
 	}
 	for id, of := range byID {
-		if e := s.recorded(id, of); e.Closed == "" || !s.runs(ctx, e) {
+		if e := s.recorded(id, of); r.selects(e) && (e.Closed == "" || !s.runs(ctx, e)) {
 			out = append(out, e)
 		}
 	}
@@ -73,6 +75,14 @@ func (s Source) With(ctx context.Context, failovers []PastFailover, records []re
 	return out
 }
 
+// selects reports whether a failover of the trail is selected.
+func (r HistoryRequest) selects(e PastFailover) bool {
+	if e.Binding == "" {
+		return r.takes(workflows.TypeClusterFailover)
+	}
+	return r.takes(workflows.TypeApplicationFailover) && (r.Binding.Name == "" || e.Binding == r.Binding.String())
+}
+
 // recorded is a failover that only the trail has.
 func (s Source) recorded(id string, records []record.Audit) PastFailover {
 	first, last := records[0], records[len(records)-1]
@@ -80,6 +90,10 @@ func (s Source) recorded(id string, records []record.Audit) PastFailover {
 	e.WorkflowID, e.Link = s.Workflow(first.Cluster)
 	e.FailoverReport = workflows.FailoverReport{Cluster: first.Cluster, FailoverID: id, Began: first.Time, Until: last.Time}
 	for _, x := range records {
+		if workflows.IsApplicationFailover(x.Workflow) && len(x.Bindings) == 1 {
+			e.Binding, e.Cluster = x.Bindings[0], x.Cluster
+			e.WorkflowID, e.Link = x.Workflow, orders.Link(s.UI, s.Namespace, x.Workflow)
+		}
 		if x.Kind == record.AuditFailoverClosed {
 			e.Ended, e.Until, e.Closed = phase.Failover(x.Phase), x.Time, ""
 		}

@@ -52,7 +52,7 @@ func (v Application) Doc(int) Doc {
 	p.fact("Migration", code(v.Migration))
 	p.fact("Ordered", text(strings.Join(v.Ordered, " · ")))
 	p.fact("Times", times(v.Now, instant{"began", v.Began}, instant{string(v.Phase) + " since", v.Since}))
-	p.actions(v.actions())
+	p.actions(v.Actions())
 	return p.Doc
 }
 
@@ -90,12 +90,13 @@ func (v Application) arrivals() string {
 	return strings.Join(to, ", ")
 }
 
-func (v Application) actions() []string {
+// Actions are what the operator can do now.
+func (v Application) Actions() []string {
 	if v.Phase.Terminal() {
 		return nil
 	}
-	verb := func(name, effect string) string {
-		return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: %s", name, text(v.Binding), effect)
+	verb := func(name, effect string, flags ...string) string {
+		return fmt.Sprintf("`lifeboat %s --reason \"…\"`: %s", strings.Join(append([]string{name, text(v.Binding)}, flags...), " "), effect)
 	}
 	switch v.Phase {
 	case phase.ApplicationStopped:
@@ -105,5 +106,9 @@ func (v Application) actions() []string {
 	case phase.ApplicationUnhealthy, phase.ApplicationQueued, phase.ApplicationMoving, phase.ApplicationBlocked, phase.ApplicationHealed,
 		phase.ApplicationMigrated, phase.ApplicationTakenOver, phase.ApplicationCancelled, phase.ApplicationGone:
 	}
-	return []string{verb("cancel", "do not move it; an unplaced move is put back"), verb("snooze", "with --for, leave it where it is for a while")}
+	var first []string
+	if v.Reason == reason.AwaitingApproval {
+		first = []string{verb("approve", "let it move")}
+	}
+	return append(first, verb("cancel", "do not move it; an unplaced move is put back"), verb("snooze", "leave it where it is for a while", "--for 30m"))
 }

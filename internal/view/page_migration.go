@@ -49,8 +49,10 @@ type Migration struct {
 	// Ordered names who ordered recovery or cancel, empty without an order.
 	Ordered string
 	Result  *record.Result
-	// Parent is the workflow id of its failover. Runbook is the URL of the runbook; empty makes no links.
-	Parent  string
+	// Parent is the workflow id of its failover; OfApplication reports that it is the failover of the application.
+	Parent        string
+	OfApplication bool
+	// Runbook is the URL of the runbook; empty makes no links.
 	Runbook string
 }
 
@@ -273,7 +275,7 @@ func (v Migration) Actions() []string {
 	if v.Result != nil {
 		return nil
 	}
-	cancel := fmt.Sprintf("`lifeboat cancel %s --cluster %s --reason \"…\"`, or *Request Cancellation* in the Temporal UI: ", text(v.Binding), text(v.From))
+	cancel := fmt.Sprintf("`lifeboat cancel %s --reason \"…\"`, or *Request Cancellation* in the Temporal UI: ", v.object())
 	switch v.Phase {
 	case phase.MigrationChecking, phase.MigrationQueued, phase.MigrationEvicting:
 		return []string{cancel + "do not move it; " + notBefore}
@@ -314,9 +316,17 @@ func (v Migration) look() string {
 		"and its pods: `karmadactl get pods%[3]s --operation-scope members --clusters %[4]s`", strings.ToLower(text(kind)), text(name), scope, at)
 }
 
+// object is the binding as an order names it: --cluster selects the failover of the cluster.
+func (v Migration) object() string {
+	if v.OfApplication {
+		return text(v.Binding)
+	}
+	return text(v.Binding) + " --cluster " + text(v.From)
+}
+
 // verb is an order about this binding; its effect follows.
 func (v Migration) verb(name string) string {
-	return fmt.Sprintf("`lifeboat %s %s --cluster %s --reason \"…\"`: ", name, text(v.Binding), text(v.From))
+	return fmt.Sprintf("`lifeboat %s %s --reason \"…\"`: ", name, v.object())
 }
 
 // notBefore is when a cancelled migration starts again.

@@ -148,6 +148,9 @@ func migrationPages() map[string]view.Migration {
 		"healthy": changed(plain, func(v *view.Migration) {
 			v.Reason, v.Message, v.HealthySince = reason.Healthy, "proven healthy on member2", fixtures.At(595)
 		}),
+		"of-application": changed(plain, func(v *view.Migration) {
+			v.Why, v.Parent, v.OfApplication = rules.Due{}, "application-failover/shop/cart-deployment", true
+		}),
 		"no-fit": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Reason, v.Message, v.Attention = phase.MigrationPlacing, reason.NoClusterFit, "the scheduler found no cluster", reason.GracefulTimeout
 		}),
@@ -317,6 +320,7 @@ func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
 	pages := rendered("failover-", failoverPages(), view.FailoverPage)
 	maps.Copy(pages, rendered("migration-", migrationPages(), view.MigrationPage))
 	maps.Copy(pages, rendered("pacer-", pacerPages(), view.PacerPage))
+	maps.Copy(pages, rendered("application-", applicationPages(), view.ApplicationPage))
 	command := regexp.MustCompile("`((?:lifeboat|karmadactl) [^`]*)`")
 	seen := 0
 	for name, page := range pages {
@@ -431,7 +435,7 @@ var (
 
 // bases have golden files of whole pages. The golden file of another page has only the lines that differ from
 // the base of its kind: "-" is a line of the base, "+" a line of the page.
-var bases = []string{"failover-evacuating", "failover-suspected", "migration-awaiting-health", "pacer-flowing"}
+var bases = []string{"failover-evacuating", "failover-suspected", "application-unhealthy", "migration-awaiting-health", "pacer-flowing"}
 
 func baseOf(name string) string {
 	kind, _, _ := strings.Cut(name, "-")

@@ -197,6 +197,7 @@ var enforced = []Step{
 	run(`lifeboat put-back shop/cart-deployment --reason "the new copy is wrong"`, "member1: "),
 	look("lifeboat history member1", "Recovered(.|\n)*shop/cart-deployment +Restored"),
 	run("lifeboat history member1 --limit 1", "Recovered"),
+	run("lifeboat history shop/cart-deployment", "No failover is over"),
 	look("lifeboat history member1 --audit /var/log/lifeboat -o json", "Restored"),
 	run("lifeboat history --audit <file or folder>", "member1"),
 	run("lifeboat explain shop/cart-deployment --audit /var/log/lifeboat -o json", "cart-deployment"),

@@ -135,11 +135,13 @@ func unhealthyThere(s *scene) {
 		return b.on(to) && len(b.held(from)) == 1
 	})
 	require.Equal(s, "NeedsOperator", s.listed(app).Phase)
+	s.explainedSick(app, to)
 	s.annotate(app, faultNeverReadyOn, "")
 
 	require.Equal(s, "Migrated", s.applicationEnds(app, "Migrated").Last.Outcome)
 	s.evicted(app, from)
 	s.releasedWhenItRan(app, from)
+	s.recountedApplication(app, from, to)
 }
 
 // badRelease has five workloads Unhealthy at once: it is the release and not the place, so that
@@ -194,6 +196,47 @@ func clusterFailsMeanwhile(s *scene) {
 	s.evicted(app, from)
 	s.releasedWhenItRan(app, from)
 	s.recovers(from, map[string]string{app: "Migrated"})
+}
+
+// explainedSick: explain says what the failover of an application does, how its copies are, and what holds the old one.
+func (s *scene) explainedSick(binding, on string) {
+	x, err := told[struct {
+		Application struct {
+			Failover  applicationFailover `json:"failover"`
+			Migration struct {
+				Phase string `json:"phase"`
+			} `json:"migration"`
+			Copies []struct {
+				Cluster string `json:"cluster"`
+				Health  string `json:"health"`
+				IfOver  struct {
+					Verdict string `json:"verdict"`
+				} `json:"ifOver"`
+			} `json:"copies"`
+		} `json:"application"`
+	}](s, "explain", binding)
+	require.NoError(s, err)
+	require.Equal(s, "SameRevisionSick", x.Application.Failover.Attention)
+	require.Equal(s, "AwaitingHealth", x.Application.Migration.Phase)
+	require.Len(s, x.Application.Copies, 1)
+	require.Equal(s, on, x.Application.Copies[0].Cluster)
+	require.Equal(s, "Unhealthy", x.Application.Copies[0].Health)
+	require.NotEmpty(s, x.Application.Copies[0].IfOver.Verdict)
+}
+
+// recountedApplication: history has the failover of an application that moved, once Temporal lists it.
+func (s *scene) recountedApplication(binding, from, to string) {
+	s.await("the history of "+binding, func() (bool, string) {
+		failovers, err := told[[]report](s, "history", binding)
+		require.NoError(s, err)
+		if len(failovers) == 0 || failovers[0].Ended != "Migrated" {
+			return false, fmt.Sprintf("%+v", failovers)
+		}
+		require.Equal(s, binding, failovers[0].Binding)
+		require.Equal(s, from, failovers[0].Cluster)
+		require.Equal(s, []string{to}, failovers[0].Attempts[0].Results[0].To)
+		return true, ""
+	})
 }
 
 // listed is an application as an operator's status lists it.

@@ -96,6 +96,7 @@ type pace struct {
 // report is what a ClusterFailover closes with.
 type report struct {
 	Cluster       string    `json:"cluster"`
+	Binding       string    `json:"binding"`
 	Ended         string    `json:"ended"`
 	Attempts      []attempt `json:"attempts"`
 	PendingPurges []any     `json:"pendingPurges"`

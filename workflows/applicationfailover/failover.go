@@ -61,7 +61,8 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	f.close()
 	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
 	return workflows.ApplicationReport{
-		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(), Last: f.st.Last, Arrivals: f.st.Arrivals,
+		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(),
+		Last: f.st.Last, Attempt: f.st.Attempt, Cluster: f.st.Cluster, Arrivals: f.st.Arrivals,
 	}, nil
 }
 
@@ -302,7 +303,7 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 	st := f.st
 	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, State: st.Look.Policy.State, Approval: st.Approval}
 	out, err := flow.Run[activities.PreCheckResult](flow.Doing(f.ctx, "look for somewhere to go for "+st.Key.String()), activities.NamePreCheck, activities.PreCheckRequest{
-		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing,
+		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing, Application: true,
 	})
 	if err != nil || len(out.Checks) != 1 {
 		f.block(reason.Unreachable, fmt.Sprint(err))
@@ -349,8 +350,11 @@ func (f *failover) enter(next step) {
 	}
 	st.Phase, st.Reason, st.Message, st.Next = next.phase, next.reason, next.message, next.until
 	st.Attention = reason.None
-	if next.attention {
+	switch {
+	case next.attention:
 		st.Attention = next.reason
+	case st.Move != nil: // no other failover says so
+		st.Attention = st.Move.Attention
 	}
 	f.page()
 }
@@ -358,9 +362,9 @@ func (f *failover) enter(next step) {
 // page shows where the failover stands, in the Temporal UI and in search attributes.
 func (f *failover) page() {
 	workflow.SetCurrentDetails(f.ctx, view.ApplicationPage(f.st.View(f.now())))
-	shown := string(f.st.Phase)
+	shown := fmt.Sprint(f.st.Phase, f.st.Attention)
 	if f.st.Phase != phase.ApplicationMoving { // the migration shows its own reason
-		shown += " " + string(f.st.Reason)
+		shown += string(f.st.Reason)
 	}
 	if shown != f.shown {
 		f.shown = shown

@@ -1,0 +1,118 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/mocks"
+)
+
+// moved is the report of an application that went from member1 to member2.
+func moved() workflows.ApplicationReport {
+	return workflows.ApplicationReport{
+		Binding: key("web"), FailoverID: "f", Ended: phase.ApplicationMigrated, Began: now.Add(-time.Hour), Until: now.Add(-30 * time.Minute),
+		Attempt: 2, Cluster: "member1", Last: &record.Result{
+			Key: key("web"), Outcome: phase.OutcomeMigrated, Reason: reason.Purged, Cause: record.CauseApplication, To: []string{"member2"}, At: now.Add(-31 * time.Minute),
+		},
+	}
+}
+
+func TestHistory_OfApplications_ReadsTheirReports(t *testing.T) {
+	c := mocks.NewClient(t)
+	const ofType = "WorkflowType = 'ApplicationFailover' AND " + closedRuns
+	for query, runs := range map[string][]*workflowpb.WorkflowExecutionInfo{
+		"WorkflowType = 'ClusterFailover' AND " + closedRuns: {closedRun("cluster-failover/member9", "old", 3*time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED)},
+		ofType: {
+			closedRun("application-failover/shop/web", "new", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED),
+			closedRun("application-failover/shop/api", "cut", 4*time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED),
+		},
+		ofType + " AND WorkflowId = 'application-failover/shop/api'": nil,
+	} {
+		c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool { return r.GetQuery() == query })).
+			Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: runs}, nil)
+	}
+	run := mocks.NewWorkflowRun(t)
+	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+		if into, ok := args.Get(1).(*workflows.ApplicationReport); ok {
+			*into = moved()
+		}
+	})
+	c.On("GetWorkflow", mock.Anything, "application-failover/shop/web", "new").Return(run)
+	s := Source{Client: c}
+	all, err := s.History(t.Context(), HistoryRequest{})
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	require.Equal(t, "shop/web", all[0].Binding)
+	require.Equal(t, phase.Failover("Migrated"), all[0].Ended)
+	require.Equal(t, []string{"member2"}, all[0].Last().To)
+	require.Equal(t, "terminated", all[2].Closed)
+	text := draw(t, func(v View) { v.History(all, true) })
+	require.Regexp(t, `member9 +2026.*terminated`, text)
+	require.Regexp(t, `shop/web +2026.* 30m +Migrated +member1 -> member2 +Purged: application`, text)
+	require.Contains(t, text, "shop/web, attempt 2")
+
+	one, err := s.History(t.Context(), HistoryRequest{Binding: key("api")})
+	require.NoError(t, err)
+	require.Empty(t, one)
+	newest, err := s.History(t.Context(), HistoryRequest{Most: 1})
+	require.NoError(t, err)
+	require.Len(t, newest, 1)
+}
+
+// Rules: R4.16-7.
+func TestWith_ApplicationOnlyInTheTrail(t *testing.T) {
+	at := func(ago time.Duration, kind record.Kind, edit func(*record.Audit)) record.Audit {
+		r := record.Audit{
+			Time: now.Add(-ago), Kind: kind, Attempt: 1, FailoverID: "app", Cluster: "member1", Workflow: "application-failover/shop/web", Bindings: []string{"shop/web"},
+		}
+		if edit != nil {
+			edit(&r)
+		}
+		return r
+	}
+	records := []record.Audit{
+		at(3*time.Hour, record.AuditBindingBegun, nil),
+		at(2*time.Hour, record.AuditBindingEvicted, func(r *record.Audit) { r.Workflow = "binding-migration/member1/shop/web" }),
+		at(time.Hour, record.AuditBindingOutcome, func(r *record.Audit) { r.Outcome, r.To = phase.OutcomeMigrated, []string{"member2"} }),
+		at(time.Hour, record.AuditFailoverClosed, func(r *record.Audit) { r.Phase = "Migrated" }),
+	}
+	cluster := record.Audit{
+		Time: now, Kind: record.AuditFailoverClosed, FailoverID: "c", Cluster: "member1", Workflow: "cluster-failover/member1", Phase: "Recovered",
+	}
+	for name, c := range map[string]struct {
+		request HistoryRequest
+		want    []string
+	}{
+		"all":             {want: []string{"member1", "shop/web"}},
+		"of a cluster":    {request: HistoryRequest{Cluster: "member1"}, want: []string{"member1"}},
+		"of clusters":     {request: HistoryRequest{Type: workflows.TypeClusterFailover}, want: []string{"member1"}},
+		"of a binding":    {request: HistoryRequest{Binding: key("web")}, want: []string{"shop/web"}},
+		"of another one":  {request: HistoryRequest{Binding: key("api")}},
+		"of applications": {request: HistoryRequest{Type: workflows.TypeApplicationFailover}, want: []string{"shop/web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, e := range (Source{}).With(t.Context(), nil, append(records, cluster), c.request) {
+				got = append(got, e.Name())
+				if e.Binding != "" {
+					require.Equal(t, "application-failover/shop/web", e.WorkflowID)
+					require.Equal(t, []string{"member2"}, e.Last().To)
+					require.Len(t, e.Trail, 4)
+				}
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+	ours := HistoryRequest{Binding: key("web")}.Ours("")
+	require.True(t, ours(&records[0]))
+	require.False(t, ours(&cluster))
+}
