@@ -10,6 +10,7 @@ stories="$stories|no_target_until_a_cluster_joins|new_target_dies_while_healthy_
 stories="$stories|operator_pauses_and_resumes|operator_cancels|operator_drains_and_undrains"
 stories="$stories|scheduler_puts_it_back_after_the_release|recovery_that_the_scheduler_would_undo"
 stories="$stories|purge_directly_on_a_silent_cluster|purge_directly_on_a_cluster_that_answers"
+stories="$stories|application_moves|application_is_unhealthy_there_too|cluster_fails_while_its_application_moves|release_is_suspected"
 
 make build
 fresh=$(mktemp -d)

@@ -50,7 +50,7 @@ func TestEveryRecordedHistoryReplays(t *testing.T) {
 				worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: first.GetWorkflowId()}}))
 		})
 	}
-	for _, kind := range []string{workflows.TypeClusterFailover, workflows.TypeBindingMigration, workflows.TypeFleetPacer} {
+	for _, kind := range []string{workflows.TypeClusterFailover, workflows.TypeBindingMigration, workflows.TypeFleetPacer, workflows.TypeApplicationFailover} {
 		assert.Positive(t, seen[kind], "no history of a %s is recorded", kind)
 	}
 }
