@@ -214,6 +214,18 @@ func TestApplicationFailover_BindingThatCannotMove_IsBlockedAndGetsNoPermit(t *t
 	}
 }
 
+// Rules: R4.13-1, R4.13-5.
+func TestApplicationFailover_NegativeTolerationThatIsHealthyAgain_Ends(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.Change(key, func(b *karmada.Binding) { b.Application.TolerationSeconds = -1 })
+	s.at(10*time.Minute, func() {
+		require.Equal(t, reason.Malformed, s.applicationStatus(key).Reason)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+	require.Empty(t, s.world.Log(""))
+}
+
 // Rules: R4.13-9.
 func TestApplicationFailover_Orders(t *testing.T) {
 	jane := workflows.Order{Who: "jane", Reason: "wait"}

@@ -163,7 +163,7 @@ func (f *failover) decide() step {
 		return f.decideMoving()
 	case st.Look.Gone:
 		return step{phase: phase.ApplicationGone, reason: reason.BindingGone}
-	case len(st.Clocks) == 0 && st.Look.Unfit.Reason == reason.None:
+	case len(st.Clocks) == 0 && (st.Look.Unfit.Reason == reason.None || len(st.Look.Copies) > 0): // of a malformed binding no copy is known
 		return f.decideEnd()
 	case st.Stopped != nil:
 		return step{phase: phase.ApplicationStopped, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line() + "; it stays so until it is healthy, or resumed"}
