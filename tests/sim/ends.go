@@ -13,6 +13,7 @@ import (
 
 // terminated: what a run knew is lost with it, and nobody owes what nobody knows.
 func (j *judge) terminated(id string) {
+	j.applications.terminated(id)
 	for n := range j.s.schedule.Fleet {
 		if cluster := clusterName(n); id == workflows.ClusterFailoverID("", cluster) {
 			delete(j.owed, cluster)

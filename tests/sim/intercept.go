@@ -199,6 +199,7 @@ func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args 
 	if o.s.state[id] == gone {
 		o.s.became(id, starting)
 		o.s.ran[id] = o.s.now()
+		o.s.applications.began[id] = workflow.GetInfo(ctx).WorkflowType.Name == workflows.TypeApplicationFailover
 	} else {
 		o.s.count["child already running"]++
 	}

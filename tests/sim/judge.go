@@ -75,6 +75,8 @@ type judge struct {
 	froze   map[string][]frozen
 	anew    map[string]bool
 	listing map[string][]karmada.Binding
+	// applications judges their failovers.
+	applications *applicationJudge
 }
 
 // eviction is what the judge keeps of one.
@@ -103,6 +105,8 @@ type eviction struct {
 	returned, proven, left time.Time
 	// asked is why an operator was to be asked about it, empty for none.
 	asked string
+	// application: it left because it was Unhealthy there.
+	application bool
 }
 
 func newJudge(s *sim) *judge {
@@ -115,6 +119,7 @@ func newJudge(s *sim) *judge {
 		handed: map[string][]workflows.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]karmada.Binding{},
 	}
+	j.applications = newApplicationJudge(j)
 	s.world.OnWrite = j.wrote
 	s.world.OnTaint = j.tainted
 	return j
@@ -156,11 +161,23 @@ func (j *judge) counted(old, now *karmada.Cluster) {
 		}
 	}
 	j.law.look(j.s.now(), down, fleet)
+	j.applications.pace.look(j.s.now(), down, fleet)
+	j.applications.clusterChanged()
 }
 
 func (j *judge) ordered(cluster, update string) { j.law.ordered(j.s.now(), cluster, update) }
 
-func (j *judge) paced(update string, arg any) { j.law.paced(j.s.now(), update, arg) }
+func (j *judge) paced(update string, arg any) {
+	j.law.paced(j.s.now(), update, arg)
+	if r, is := arg.(workflows.SetRate); is {
+		r.Rate *= quarter
+		arg = r
+	}
+	j.applications.pace.paced(j.s.now(), update, arg)
+	if update == workflows.UpdateResume {
+		j.applications.resumed()
+	}
+}
 
 func id(cluster string, b *karmada.Binding) string {
 	return cluster + " " + b.Key.String() + " " + string(b.UID)
@@ -218,7 +235,9 @@ func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool)
 		j.bans(w)
 		j.releases(w, before)
 	case targets(before, w.Cluster) && !back:
-		j.leftAlone(w, before)
+		if !j.applications.writes {
+			j.leftAlone(w, before)
+		}
 		j.evicts(w, before, after, first)
 		j.took(w, before, after, first)
 	case dropped && back:
@@ -270,7 +289,8 @@ func (j *judge) foreign(w world.Write, before, after karmada.Binding) {
 
 // evicts judges that a cluster is taken out: it must fail, for this binding, now.
 func (j *judge) evicts(w world.Write, b, after *karmada.Binding, first bool) {
-	if !j.moved(w.Cluster, b) {
+	application := j.applications.writes
+	if !application && !j.moved(w.Cluster, b) {
 		j.violates("3: %s is evicted from %s, and nothing moves it", w.Binding, w.Cluster)
 	}
 	if !first {
@@ -279,30 +299,44 @@ func (j *judge) evicts(w world.Write, b, after *karmada.Binding, first bool) {
 		return
 	}
 	j.s.count["evictions"]++
-	j.drained(w)
-	if old := j.affected[w.Cluster]; old == nil {
-		j.affected[w.Cluster] = map[string]time.Time{}
+	if application {
+		j.applications.evicts(w, b)
+	} else {
+		j.affects(w, b)
 	}
-	j.affected[w.Cluster][w.Binding+" "+string(b.UID)] = j.s.now()
 	c, _ := j.s.world.Standing(w.Cluster)
 	work, _ := j.s.world.StandingWork(b.Key, w.Cluster)
 	last := j.evicted[id(w.Cluster, b)]
-	if last == nil || c.Drain != nil || last.source != c.UID || j.diedThere(w.Cluster, b, last) {
+	if last == nil || application || last.application || c.Drain != nil || last.source != c.UID || j.diedThere(w.Cluster, b, last) {
 		last = &eviction{}
 	}
 	purge := j.purgedAs(w, b, after)
 	j.evicted[id(w.Cluster, b)] = &eviction{
 		returned: last.proven, left: last.at, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, ready: j.ready(w, b), source: c.UID, purge: purge, kept: j.kept(w.Cluster, b), work: work.UID, followers: j.followers(w, b, purge),
+		application: application,
 	}
-	j.accompanied(w)
 	j.asked(w, b)
 	j.directly(w, purge)
 	j.crammed(w, b)
-	slowed := j.law.slowed
-	if broken := j.law.evict(j.s.now(), w.Cluster); broken != "" {
+	law := &j.law
+	if application {
+		law = &j.applications.pace
+	}
+	slowed := law.slowed
+	if broken := law.evict(j.s.now(), w.Cluster); broken != "" {
 		j.violates("4: %s from %s: %s", w.Binding, w.Cluster, broken)
 	}
-	j.s.count["slow evictions of a large fleet"] += j.law.slowed - slowed
+	j.s.count["slow evictions of a large fleet"] += law.slowed - slowed
+}
+
+// affects records an eviction by the failover of a cluster.
+func (j *judge) affects(w world.Write, b *karmada.Binding) {
+	j.drained(w)
+	if old := j.affected[w.Cluster]; old == nil {
+		j.affected[w.Cluster] = map[string]time.Time{}
+	}
+	j.affected[w.Cluster][w.Binding+" "+string(b.UID)] = j.s.now()
+	j.accompanied(w)
 }
 
 // moved: something moves the binding now, or did when its writer read the cluster:
