@@ -47,7 +47,11 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 		return workflows.ApplicationReport{}, err
 	}
 	for !f.st.Phase.Terminal() {
-		if f.waited && flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents) && workflow.AllHandlersFinished(f.ctx) {
+		full := f.full()
+		if full {
+			flow.Yield(f.ctx)
+		}
+		if full && workflow.AllHandlersFinished(f.ctx) {
 			f.inbox.Drain()
 			f.st.Audit = f.trail.Leave(flow.CarryNames)
 			return workflows.ApplicationReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeApplicationFailover, workflows.ApplicationFailoverParams{Instance: p.Instance, Binding: p.Binding, State: f.st})
@@ -59,6 +63,11 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	return workflows.ApplicationReport{
 		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(), Last: f.st.Last, Arrivals: f.st.Arrivals,
 	}, nil
+}
+
+// full reports whether this run should continue as new.
+func (f *failover) full() bool {
+	return f.waited && flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents) && workflow.AllHandlersFinished(f.ctx)
 }
 
 func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failover {
