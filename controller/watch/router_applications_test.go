@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -8,17 +9,48 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Rules: R4.13-1, R4.13-4.
-func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *testing.T) {
-	app := func(version string, health karmada.Health) *karmada.Binding {
-		return &karmada.Binding{
-			Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "uid", ResourceVersion: version,
-			Clusters: []karmada.TargetCluster{{Name: "a"}}, Application: &karmada.ApplicationFailover{},
-			Status: karmada.BindingStatus{Aggregated: []karmada.AggregatedItem{{Cluster: "a", Health: health}}},
+// A failover that has seen Unknown has a clock that is stopped: only Healthy restarts it.
+//
+// Rules: R4.13-2, R4.13-3.
+func TestRouter_HealthOfAnApplicationGoesFromUnhealthyToUnknown_HealthyIsSignalledAsWell(t *testing.T) {
+	signals, router := newRouter()
+	router.FollowApplications()
+	router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionTrue))
+	signals.take()
+	var last *karmada.Binding
+	for n, step := range []struct {
+		health karmada.Health
+		want   []string
+	}{
+		{health: karmada.HealthUnknown},
+		{health: karmada.HealthUnhealthy, want: []string{"application shop/cart@1 start true"}},
+		{health: karmada.HealthUnknown, want: []string{"application shop/cart@2 start false"}},
+		{health: karmada.HealthHealthy, want: []string{"application shop/cart@3 start false"}},
+		{health: karmada.HealthUnknown},
+	} {
+		now := application(strconv.Itoa(n), step.health)
+		router.BindingChanged(last, now)
+		require.Equal(t, step.want, signals.take(), "change %d", n)
+		if last = now; step.health == karmada.HealthUnknown {
+			require.NoError(t, router.Resync(t.Context(), runs{"fleet-pacer": true}, ""))
+			require.Empty(t, signals.take(), "nothing is started for what is Unknown")
 		}
 	}
-	healthy, unhealthy, again := app("1", karmada.HealthHealthy), app("2", karmada.HealthUnhealthy), app("3", karmada.HealthUnhealthy)
-	scaled, well := app("4", karmada.HealthUnhealthy), app("5", karmada.HealthHealthy)
+}
+
+// application is the binding shop/cart on cluster a, which moves when it is Unhealthy.
+func application(version string, health karmada.Health) *karmada.Binding {
+	return &karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "uid", ResourceVersion: version,
+		Clusters: []karmada.TargetCluster{{Name: "a"}}, Application: &karmada.ApplicationFailover{},
+		Status: karmada.BindingStatus{Aggregated: []karmada.AggregatedItem{{Cluster: "a", Health: health}}},
+	}
+}
+
+// Rules: R4.13-1, R4.13-4.
+func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *testing.T) {
+	healthy, unhealthy, again := application("1", karmada.HealthHealthy), application("2", karmada.HealthUnhealthy), application("3", karmada.HealthUnhealthy)
+	scaled, well := application("4", karmada.HealthUnhealthy), application("5", karmada.HealthHealthy)
 	scaled.Generation = 7
 	signals, router := newRouter()
 	router.BindingChanged(nil, unhealthy)
