@@ -25,7 +25,6 @@ type failover struct {
 	st       *workflows.ApplicationState
 	dirty    bool // something was received since the last turn
 	stale    bool // the application may have changed since the last look
-	moved    bool // a migration has ended since the last look
 	waited   bool // this run has waited at least once
 	alarm    flow.Alarm
 	inbox    flow.Messages
@@ -125,7 +124,7 @@ func (f *failover) turn() {
 
 // look reads how the application stands, and moves its clocks on.
 func (f *failover) look() {
-	request := activities.ApplicationRequest{Key: f.st.Key, UID: f.st.Look.UID, Moves: f.st.Move != nil || f.moved}
+	request := activities.ApplicationRequest{Key: f.st.Key, UID: f.st.Look.UID, Moves: len(f.st.Before) > 0}
 	if f.st.Look.UID == "" {
 		info := workflow.GetInfo(f.ctx).WorkflowExecution
 		request.Recall, request.Run = info.ID, info.RunID
@@ -145,10 +144,20 @@ func (f *failover) look() {
 	f.st.Look = seen
 	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
 	f.st.Arrivals = f.st.Arrivals.Without(seen.Copies)
-	if request.Moves && len(f.st.Before) > 0 {
-		f.st.Arrivals = f.st.Arrivals.Add(seen.Copies, f.st.Before)
+	f.arrive(seen.Copies)
+}
+
+// arrive keeps where the last migration brought the application. After its end that is looked for until every copy has a
+// revision: one that was just placed has no Work yet.
+func (f *failover) arrive(copies []rules.CopyHealth) {
+	if len(f.st.Before) == 0 {
+		return
 	}
-	f.moved = false
+	f.st.Arrivals = f.st.Arrivals.Add(copies, f.st.Before)
+	unknown := slices.ContainsFunc(copies, func(c rules.CopyHealth) bool { return c.Revision == "" })
+	if f.st.Move == nil && !unknown {
+		f.st.Before = nil
+	}
 }
 
 // step is what the failover does next: it waits in a phase, until a moment or a message, or acts.

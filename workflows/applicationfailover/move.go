@@ -169,7 +169,7 @@ func (f *failover) progressed(r workflows.MigrationReport) {
 // finished takes the end of the migration. Where nothing was written the binding is judged again.
 func (f *failover) finished(r record.Result) {
 	st := f.st
-	st.Move, st.Last, f.moved, f.stale = nil, &r, true, true
+	st.Move, st.Last, f.stale = nil, &r, true
 	st.AskedAt = time.Time{}
 	f.trail.AddUrgent(record.Audit{
 		Kind: record.AuditBindingOutcome, Attempt: st.Attempt, Bindings: flow.About(r.Key), Resource: r.Resource, Time: r.At,
@@ -188,7 +188,7 @@ func (f *failover) signal(ctx workflow.Context, name string, message any) {
 	id := workflows.BindingMigrationID(f.instance, f.st.Cluster, f.st.Key)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", name, message).Get(ctx, nil); err != nil {
 		f.log.Warn("the migration is not running any more", "error", err)
-		f.st.Move, f.moved, f.stale = nil, true, true
+		f.st.Move, f.stale = nil, true
 	}
 }
 
