@@ -118,7 +118,8 @@ func (j *judge) left(cluster string) []string {
 		}
 	}
 	for _, b := range j.s.world.Everything() {
-		if t := held(&b, cluster); t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator {
+		t := held(&b, cluster)
+		if t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator && !j.applications.goesOn(cluster, &b) {
 			out = append(out, "a hold of "+b.Key.String()+" stands")
 		}
 	}

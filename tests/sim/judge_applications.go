@@ -157,3 +157,10 @@ func (a *applicationJudge) purges(w world.Write, b *karmada.Binding, task *karma
 	}
 	return must
 }
+
+// goesOn reports whether an application leaves a cluster that does not fail: its hold stands longer than the failover of
+// that cluster.
+func (a *applicationJudge) goesOn(cluster string, b *karmada.Binding) bool {
+	move, e := workflows.BindingMigrationID("", cluster, b.Key), a.evicted[id(cluster, b)]
+	return e != nil && e.application && a.s.applications.began[move] && a.s.state[move] != gone
+}
