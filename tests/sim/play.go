@@ -356,6 +356,7 @@ func (s *sim) root(ctx workflow.Context) error {
 			_ = workflow.Sleep(ctx, 30*time.Second)
 			s.judge.owe()
 			s.judge.overdue()
+			s.judge.applications.owe()
 			if s.count["step babble"] > 0 {
 				s.sane()
 			}

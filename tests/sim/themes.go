@@ -48,6 +48,7 @@ var themes = map[string]func(*generator){
 	"remade":           (*generator).themeRemade,
 	"followers":        (*generator).themeFollowers,
 	"soft":             (*generator).themeSoft,
+	"revisions":        (*generator).themeRevisions,
 	"rule-edits":       (*generator).themeRuleEdits,
 	"stateful":         (*generator).themeStateful,
 	"terminated":       (*generator).themeTerminated,

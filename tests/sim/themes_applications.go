@@ -181,3 +181,23 @@ func (g *generator) themeBadReleases() {
 		g.faults()
 	}
 }
+
+// themeRevisions has applications get another revision while their time runs, and nothing that keeps them from moving.
+func (g *generator) themeRevisions() {
+	g.applications(3)
+	g.each(func(b *Binding) { b.May, b.Purge, b.Application.Purge = nil, "", "" })
+	end := time.Duration(0)
+	for _, b := range g.s.Bindings {
+		at, tolerated := g.between(time.Second, time.Minute), g.tolerated(b.Name)
+		g.do(at, "ail", b.On[0], b.Name, 0)
+		for more := true; more; more = g.one(40) {
+			at += g.between(time.Second, tolerated+20*time.Second)
+			g.do(at, pick(g, "revise", "revise", "replicas", "unknown"), b.On[0], b.Name, 1+g.r.IntN(4))
+			at += g.between(100*time.Millisecond, 40*time.Second)
+			g.do(at, pick(g, "ail", "ail", "spoil"), b.On[0], b.Name, 0)
+		}
+		end = max(end, at+tolerated+stuckFor+time.Minute)
+	}
+	g.at(end, "bump", "")
+	g.some(200, "cut")
+}
