@@ -25,6 +25,11 @@ func hostApplication(ctx workflow.Context, p workflows.ApplicationFailoverParams
 	if err := pacer.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		return r, err
 	}
+	if p.State != nil && p.State.Move != nil {
+		if err := begin(ctx, workflows.BindingMigrationID("", p.State.Cluster, p.Binding), "ended", nil).Get(ctx, nil); err != nil {
+			return r, err
+		}
+	}
 	id := workflows.ApplicationFailoverID("", p.Binding)
 	application := begin(ctx, id, workflows.TypeApplicationFailover, p)
 	if takesOver > 0 {
@@ -355,6 +360,21 @@ func TestApplicationFailover_SameRevisionUnhealthyAfterItsMove_IsNotMovedAgain(t
 	evicted := s.world.Log("evict")
 	require.Len(t, evicted, 1)
 	require.False(t, evicted[0].At.Before(storyBegins.Add(20*time.Minute+tolerated)), "the new revision has a time of its own")
+}
+
+// A migration that was terminated reports no end.
+//
+// Rules: R4.13-1.
+func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationAgain(t *testing.T) {
+	s, key := unhealthy(t)
+	uid := s.world.Peek(key).UID
+	s.carried = &workflows.ApplicationState{
+		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationMoving, Attempt: 1, Cluster: "m1", Before: []string{"m1"},
+		Look: activities.Application{UID: uid}, Move: &workflows.Migration{Key: key, UID: uid, Attempt: 1, Phase: phase.MigrationChecking, Heard: storyBegins},
+	}
+	s.env.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: "ended"})
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(tolerated)
 }
 
 // A run that continues another begins before that has seen where the last migration brought the application.

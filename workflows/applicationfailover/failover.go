@@ -100,6 +100,7 @@ func (f *failover) turn() {
 	if looks {
 		f.look()
 	}
+	f.wakeSilent()
 	next := f.decide()
 	f.enter(next)
 	if next.phase.Terminal() {

@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -181,6 +182,18 @@ func (f *failover) finished(r record.Result) {
 	if !r.Wrote && st.Stopped == nil {
 		f.block(r.Reason, r.Message)
 	}
+}
+
+// wakeSilent signals a migration that has not reported for long: one that was terminated reports no end.
+func (f *failover) wakeSilent() {
+	m := f.st.Move
+	if m == nil || f.now().Sub(m.Heard) < lookEvery {
+		return
+	}
+	m.Heard = f.now()
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		f.signal(ctx, workflows.SignalBindingObserved, proof.BindingFact{Key: m.Key, UID: m.UID})
+	})
 }
 
 // signal sends a signal to the migration.
