@@ -119,7 +119,7 @@ func (j *judge) left(cluster string) []string {
 	}
 	for _, b := range j.s.world.Everything() {
 		t := held(&b, cluster)
-		if t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator && !j.applications.goesOn(cluster, &b) {
+		if t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator && !j.applications.goesOn(t) {
 			out = append(out, "a hold of "+b.Key.String()+" stands")
 		}
 	}

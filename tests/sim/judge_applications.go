@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -48,7 +49,9 @@ func bindingID(b *karmada.Binding) string { return b.Key.String() + " " + string
 func (a *applicationJudge) ordered(key karmada.BindingKey, verb string, putBack bool) {
 	a.orders[key] = append(a.orders[key], wish{at: a.s.now(), verb: verb, putBack: putBack})
 	for n := range a.s.schedule.Fleet {
-		a.orderedOne(clusterName(n), key, verb, putBack)
+		if putBack || verb == workflows.UpdatePutBack || verb == workflows.UpdateRelease { // the migration obeys, whoever owns it
+			a.orderedOne(clusterName(n), key, verb, putBack)
+		}
 		if verb == workflows.UpdateApprove {
 			a.approved(clusterName(n), key.Name)
 		}
@@ -158,9 +161,17 @@ func (a *applicationJudge) purges(w world.Write, b *karmada.Binding, task *karma
 	return must
 }
 
-// goesOn reports whether an application leaves a cluster that does not fail: its hold stands longer than the failover of
-// that cluster.
-func (a *applicationJudge) goesOn(cluster string, b *karmada.Binding) bool {
-	move, e := workflows.BindingMigrationID("", cluster, b.Key), a.evicted[id(cluster, b)]
-	return e != nil && e.application && a.s.applications.began[move] && a.s.state[move] != gone
+// goesOn reports whether the migration of an application that still runs has a hold: it stands longer than the failover
+// of its cluster.
+func (a *applicationJudge) goesOn(hold *karmada.Task) bool {
+	return slices.ContainsFunc(strings.Fields(hold.Message), func(owner string) bool {
+		return a.s.applications.began[owner] && a.s.state[owner] != gone
+	})
+}
+
+// takenOver: the failover of a cluster goes on with the move of an application, which does not learn where it arrives.
+func (a *applicationJudge) takenOver(r workflows.MigrationReport) {
+	a.s.count["moves of applications taken over"]++
+	moved := r.Key.String() + " " + string(r.UID)
+	a.moved[moved] = slices.DeleteFunc(a.moved[moved], func(x arrival) bool { return x.to == nil })
 }

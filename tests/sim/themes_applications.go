@@ -186,6 +186,7 @@ func (g *generator) themeBadReleases() {
 func (g *generator) themeRevisions() {
 	g.applications(3)
 	g.each(func(b *Binding) { b.May, b.Purge, b.Application.Purge = nil, "", "" })
+	g.s.Times["healthy"] = pick(g, 3*time.Second, 20*time.Second, 4*time.Minute)
 	end := time.Duration(0)
 	for _, b := range g.s.Bindings {
 		at, tolerated := g.between(time.Second, time.Minute), g.tolerated(b.Name)
@@ -193,8 +194,8 @@ func (g *generator) themeRevisions() {
 		for more := true; more; more = g.one(40) {
 			at += g.between(time.Second, tolerated+20*time.Second)
 			g.do(at, pick(g, "revise", "revise", "replicas", "unknown"), b.On[0], b.Name, 1+g.r.IntN(4))
-			at += g.between(100*time.Millisecond, 40*time.Second)
-			g.do(at, pick(g, "ail", "ail", "spoil"), b.On[0], b.Name, 0)
+			at += g.between(100*time.Millisecond, pick(g, 3*time.Second, 40*time.Second))
+			g.do(at, pick(g, "ail", "spoil", "spoil"), b.On[0], b.Name, 0)
 		}
 		end = max(end, at+tolerated+stuckFor+time.Minute)
 	}
