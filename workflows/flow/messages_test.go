@@ -24,7 +24,9 @@ func TestYield_SignalThatIsOnItsWay_IsTakenBeforeTheRunCloses(t *testing.T) {
 					return 0, err
 				}
 				_ = workflow.Sleep(ctx, time.Second) // now the coroutine waits for signals
-				workflow.GetSignalChannel(ctx, "count").(workflow.SendChannel).SendAsync(1)
+				channel, ok := workflow.GetSignalChannel(ctx, "count").(workflow.SendChannel)
+				require.True(t, ok)
+				require.True(t, channel.SendAsync(1))
 				if yields {
 					flow.Yield(ctx)
 				}
