@@ -46,7 +46,7 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 		return workflows.ApplicationReport{}, err
 	}
 	for !f.st.Phase.Terminal() {
-		full := f.full()
+		full := f.waited && flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents) && workflow.AllHandlersFinished(f.ctx)
 		if full {
 			flow.Yield(f.ctx)
 		}
@@ -62,11 +62,6 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	return workflows.ApplicationReport{
 		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(), Last: f.st.Last, Arrivals: f.st.Arrivals,
 	}, nil
-}
-
-// full reports whether this run should continue as new.
-func (f *failover) full() bool {
-	return f.waited && flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents) && workflow.AllHandlersFinished(f.ctx)
 }
 
 func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failover {
@@ -145,19 +140,19 @@ func (f *failover) look() {
 	f.st.Look = seen
 	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
 	f.st.Arrivals = f.st.Arrivals.Without(seen.Copies)
-	f.arrive(seen.Copies)
+	arrive(f.st, seen.Copies)
 }
 
 // arrive keeps where the last migration brought the application. After its end that is looked for until every copy has a
 // revision: one that was just placed has no Work yet.
-func (f *failover) arrive(copies []rules.CopyHealth) {
-	if len(f.st.Before) == 0 {
+func arrive(st *workflows.ApplicationState, copies []rules.CopyHealth) {
+	if len(st.Before) == 0 {
 		return
 	}
-	f.st.Arrivals = f.st.Arrivals.Add(copies, f.st.Before)
+	st.Arrivals = st.Arrivals.Add(copies, st.Before)
 	unknown := slices.ContainsFunc(copies, func(c rules.CopyHealth) bool { return c.Revision == "" })
-	if f.st.Move == nil && !unknown {
-		f.st.Before = nil
+	if st.Move == nil && !unknown {
+		st.Before = nil
 	}
 }
 
