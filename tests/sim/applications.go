@@ -33,17 +33,17 @@ func (b Binding) application() (out string) {
 	return out
 }
 
-// readApplication reads one of these words.
+// readApplication reads one of these words; no other is known.
 func (b *Binding) readApplication(key string, w *words) {
 	switch {
 	case key == "application":
 		b.Application = &Application{Seconds: w.number()}
 	case key == "policy":
 		b.Policy = w.next()
-	case b.Application == nil:
-		w.fail("%q needs an application before it", key)
-	default:
+	case key == "application-purge" && b.Application != nil:
 		b.Application.Purge = w.next()
+	default:
+		w.fail("%q is not known of a binding", key)
 	}
 }
 

@@ -290,9 +290,7 @@ func (j *judge) foreign(w world.Write, before, after karmada.Binding) {
 // evicts judges that a cluster is taken out: it must fail, for this binding, now.
 func (j *judge) evicts(w world.Write, b, after *karmada.Binding, first bool) {
 	application := j.applications.writes
-	if !application && !j.moved(w.Cluster, b) {
-		j.violates("3: %s is evicted from %s, and nothing moves it", w.Binding, w.Cluster)
-	}
+	j.causes(w, b)
 	if !first {
 		j.againStopped(w)
 		j.s.count["put back by the scheduler, removed again"]++
@@ -318,76 +316,7 @@ func (j *judge) evicts(w world.Write, b, after *karmada.Binding, first bool) {
 	j.asked(w, b)
 	j.directly(w, purge)
 	j.crammed(w, b)
-	law := &j.law
-	if application {
-		law = &j.applications.pace
-	}
-	slowed := law.slowed
-	if broken := law.evict(j.s.now(), w.Cluster); broken != "" {
-		j.violates("4: %s from %s: %s", w.Binding, w.Cluster, broken)
-	}
-	j.s.count["slow evictions of a large fleet"] += law.slowed - slowed
-}
-
-// affects records an eviction by the failover of a cluster.
-func (j *judge) affects(w world.Write, b *karmada.Binding) {
-	j.drained(w)
-	if old := j.affected[w.Cluster]; old == nil {
-		j.affected[w.Cluster] = map[string]time.Time{}
-	}
-	j.affected[w.Cluster][w.Binding+" "+string(b.UID)] = j.s.now()
-	j.accompanied(w)
-}
-
-// moved: something moves the binding now, or did when its writer read the cluster:
-// between that and the write lies a request that was already under way.
-func (j *judge) moved(cluster string, b *karmada.Binding) bool {
-	list, kept := j.sights[cluster], j.kept(cluster, b)
-	for n := len(list) - 1; n >= 0; n-- {
-		if slices.ContainsFunc(kept, func(f frozen) bool { return j.moves(list[n], f) }) {
-			return true
-		}
-		if !list[n].from.After(j.readAt) {
-			break
-		}
-	}
-	return false
-}
-
-// moves: a NoExecute taint stands that such a policy does not tolerate, or not any more;
-// and where the taint is Lifeboat's, its rule's condition holds.
-func (j *judge) moves(at sight, f frozen) bool {
-	return at.there && slices.ContainsFunc(at.c.Taints, func(t corev1.Taint) bool {
-		switch t.Effect {
-		case karmada.EffectPreferNoExecute:
-			return f.movesSoftly(t, j.s.now()) && at.supports(t)
-		case corev1.TaintEffectNoExecute:
-			return at.moves(t, f, j.s.now())
-		case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule:
-		}
-		return false
-	})
-}
-
-// moves: a hard taint that counts moves, at a moment, what goes by such a policy.
-func (at sight) moves(t corev1.Taint, f frozen, now time.Time) bool {
-	if !at.supports(t) {
-		return false
-	}
-	return t.Key == karmada.DrainTaintKey || f.moves(t, now) // a drain as ordered here nothing tolerates
-}
-
-// supports: where a taint is Lifeboat's, whatever it was put for still holds.
-func (at sight) supports(t corev1.Taint) bool {
-	c := at.c
-	switch t.Key {
-	case karmada.DrainTaintKey:
-		return c.Drain != nil
-	case policyTaint:
-		return at.policed && networkIs(c) == corev1.ConditionFalse
-	}
-	ours := slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
-	return !ours || at.ruled && !isReady(c)
+	j.paces(w)
 }
 
 func isReady(c karmada.Cluster) bool {

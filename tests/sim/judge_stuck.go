@@ -50,7 +50,8 @@ func (a *applicationJudge) owe() {
 
 // mayLeave reports whether a binding has somewhere to go, and no reason to stay.
 func (a *applicationJudge) mayLeave(x Binding, b *karmada.Binding) bool {
-	if x.Application == nil || x.Application.Seconds < 0 || len(x.May) > 0 || len(x.Needs) > 0 || x.Stateful || len(b.Tasks) > 0 {
+	tied := len(x.May) > 0 || len(x.Needs) > 0 || x.Stateful || len(b.Tasks) > 0
+	if tied || x.Application == nil || x.Application.Seconds < 0 {
 		return false
 	}
 	if len(b.Clusters) >= a.s.schedule.Fleet || len(a.moved[bindingID(b)]) >= mostMoves {
@@ -60,19 +61,27 @@ func (a *applicationJudge) mayLeave(x Binding, b *karmada.Binding) bool {
 	if slices.ContainsFunc(a.moved[bindingID(b)], func(m arrival) bool { return m.revision == revision }) {
 		return false
 	}
-	for _, x := range a.crowds {
-		if !x.since.IsZero() || !x.ended.IsZero() {
-			return false
-		}
+	if a.everSuspected() {
+		return false
 	}
 	a.s.count["applications that may leave"]++
 	return true
 }
 
+// everSuspected reports whether so many applications were ever Unhealthy that their release was suspected.
+func (a *applicationJudge) everSuspected() bool {
+	for _, x := range a.crowds {
+		if !x.since.IsZero() || !x.ended.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
 // reports judges why a migration says that it has not moved an application.
 func (a *applicationJudge) reports(cluster string, saw *karmada.Binding, r workflows.MigrationReport) {
 	item := saw.Item(cluster)
-	if r.Result.Reason == reason.ClockStopped && item != nil && item.Health == karmada.HealthHealthy {
+	if saw.UID == r.UID && r.Result.Reason == reason.ClockStopped && item != nil && item.Health == karmada.HealthHealthy {
 		a.violates("4.13: %s has not left %s, where it was Healthy, and the reason given is %s", r.Key, cluster, r.Result.Reason)
 	}
 }

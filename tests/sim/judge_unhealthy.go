@@ -188,18 +188,22 @@ func (a *applicationJudge) counts() {
 	}
 	for scope := range all {
 		above := unhealthy[scope] >= suspectedOf && float64(unhealthy[scope]) > breakerShare*float64(all[scope])
-		was := a.crowds[scope]
-		switch {
-		case above && was.since.IsZero():
-			was.since = a.s.now()
-			if !was.ended.IsZero() && was.since.Sub(was.ended) > quietFor {
-				was.waived = time.Time{}
-			}
-		case !above && !was.since.IsZero():
-			was.since, was.ended = time.Time{}, a.s.now()
-		}
-		a.crowds[scope] = was
+		a.crowds[scope] = a.crowds[scope].next(above, a.s.now())
 	}
+}
+
+// next is a crowd after a count.
+func (c crowd) next(above bool, now time.Time) crowd {
+	switch {
+	case above && c.since.IsZero():
+		c.since = now
+		if !c.ended.IsZero() && now.Sub(c.ended) > quietFor {
+			c.waived = time.Time{}
+		}
+	case !above && !c.since.IsZero():
+		c.since, c.ended = time.Time{}, now
+	}
+	return c
 }
 
 func count(all, unhealthy map[string]int, scope string, is bool) {

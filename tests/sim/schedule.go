@@ -274,12 +274,10 @@ func readBinding(w *words) Binding {
 			b.Needs = strings.Split(w.next(), ",")
 		case "soft":
 			b.Soft = w.number()
-		case "application", "application-purge", "policy":
-			b.readApplication(key, w)
 		case "priority":
 			b.Priority = int32(w.number())
 		default:
-			w.fail("%q is not known of a binding", key)
+			b.readApplication(key, w)
 		}
 	}
 	return b
