@@ -39,7 +39,8 @@ type ApplicationState struct {
 	Clocks rules.UnhealthyClocks  `json:"clocks,omitempty"`
 	// Arrivals are the revisions that were moved, and where they arrived.
 	Arrivals rules.Arrivals `json:"arrivals,omitempty"`
-	// Move is the migration that runs, nil without; Cluster is what it leaves, Before were its targets.
+	// Move is the migration that runs, nil without; Cluster is what it leaves. Before were the targets of the last one,
+	// until it is known where that arrived.
 	Move    *Migration `json:"move,omitempty"`
 	Cluster string     `json:"cluster,omitempty"`
 	Before  []string   `json:"before,omitempty"`

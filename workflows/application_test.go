@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -18,13 +20,18 @@ import (
 
 // hostApplication starts the pacer and the failover of an application, as the controller does, and waits for its end. The
 // failover of m1 may begin meanwhile, and is waited for as well.
-func hostApplication(ctx workflow.Context, key karmada.BindingKey, takesOver time.Duration) (r workflows.ApplicationReport, err error) {
+func hostApplication(ctx workflow.Context, p workflows.ApplicationFailoverParams, takesOver time.Duration) (r workflows.ApplicationReport, err error) {
 	pacer := begin(ctx, workflows.FleetPacerID(""), workflows.TypeFleetPacer, workflows.FleetPacerParams{})
 	if err := pacer.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		return r, err
 	}
-	id := workflows.ApplicationFailoverID("", key)
-	application := begin(ctx, id, workflows.TypeApplicationFailover, workflows.ApplicationFailoverParams{Binding: key})
+	if p.State != nil && p.State.Move != nil {
+		if err := begin(ctx, workflows.BindingMigrationID("", p.State.Cluster, p.Binding), "ended", nil).Get(ctx, nil); err != nil {
+			return r, err
+		}
+	}
+	id := workflows.ApplicationFailoverID("", p.Binding)
+	application := begin(ctx, id, workflows.TypeApplicationFailover, p)
 	if takesOver > 0 {
 		_ = workflow.Sleep(ctx, takesOver)
 		if err := failover(ctx, "m1").Get(ctx, nil); err != nil {
@@ -230,6 +237,18 @@ func TestApplicationFailover_BindingThatCannotMove_IsBlockedAndGetsNoPermit(t *t
 	}
 }
 
+// Rules: R4.13-1, R4.13-5.
+func TestApplicationFailover_NegativeTolerationThatIsHealthyAgain_Ends(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.Change(key, func(b *karmada.Binding) { b.Application.TolerationSeconds = -1 })
+	s.at(10*time.Minute, func() {
+		require.Equal(t, reason.Malformed, s.applicationStatus(key).Reason)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+	require.Empty(t, s.world.Log(""))
+}
+
 // Rules: R4.13-9.
 func TestApplicationFailover_Orders(t *testing.T) {
 	jane := workflows.Order{Who: "jane", Reason: "wait"}
@@ -357,6 +376,39 @@ func TestApplicationFailover_SameRevisionUnhealthyAfterItsMove_IsNotMovedAgain(t
 	evicted := s.world.Log("evict")
 	require.Len(t, evicted, 1)
 	require.False(t, evicted[0].At.Before(storyBegins.Add(20*time.Minute+tolerated)), "the new revision has a time of its own")
+}
+
+// A migration that was terminated reports no end.
+//
+// Rules: R4.13-1.
+func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationAgain(t *testing.T) {
+	s, key := unhealthy(t)
+	uid := s.world.Peek(key).UID
+	s.carried = &workflows.ApplicationState{
+		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationMoving, Attempt: 1, Cluster: "m1", Before: []string{"m1"},
+		Look: activities.Application{UID: uid}, Move: &workflows.Migration{Key: key, UID: uid, Attempt: 1, Phase: phase.MigrationChecking, Heard: storyBegins},
+	}
+	s.env.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: "ended"})
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(tolerated)
+}
+
+// A run that continues another begins before that has seen where the last migration brought the application.
+//
+// Rules: R4.13-7.
+func TestApplicationFailover_ContinuesAsNewAfterAMove_KnowsWhereItArrived(t *testing.T) {
+	s, key := unhealthy(t)
+	s.carried = &workflows.ApplicationState{
+		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationMoving, Cluster: "m2", Before: []string{"m2"},
+		Look: activities.Application{UID: s.world.Peek(key).UID}, Last: &record.Result{Outcome: phase.OutcomeMigrated, Wrote: true},
+	}
+	s.at(20*time.Minute, func() {
+		require.Equal(t, reason.SameRevision, s.applicationStatus(key).Attention)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Empty(t, s.world.Log("evict"))
+	require.Len(t, s.ended.Arrivals, 1)
 }
 
 // Arrivals implements activities.Applications: what an earlier failover reported.

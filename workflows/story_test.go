@@ -65,6 +65,8 @@ type story struct {
 	// application: the story is of the failover of the application shop/app, and not of m1's.
 	application bool
 	arrivals    rules.Arrivals // of an earlier failover of it
+	// carried is the state that the failover of the application begins with, nil for none.
+	carried *workflows.ApplicationState
 	// takesOver is when m1's own failover begins in such a story; 0 for none.
 	takesOver time.Duration
 	ended     workflows.ApplicationReport
@@ -454,7 +456,8 @@ func (s *story) execute(cluster string) {
 	s.env.RegisterWorkflow(hostApplication)
 	switch {
 	case s.application:
-		s.env.ExecuteWorkflow(hostApplication, karmada.BindingKey{Namespace: "shop", Name: "app"}, s.takesOver)
+		p := workflows.ApplicationFailoverParams{Binding: karmada.BindingKey{Namespace: "shop", Name: "app"}, State: s.carried}
+		s.env.ExecuteWorkflow(hostApplication, p, s.takesOver)
 	case s.again > 0:
 		s.env.ExecuteWorkflow(hostAgain, s.again)
 	case s.second > 0:

@@ -14,18 +14,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// applications are the bindings with spec.failover.application that have an Unhealthy copy.
+// applications are the bindings with spec.failover.application that have an Unhealthy copy, or had one and are not
+// Healthy yet: a failover that sees Unknown must also learn that the copy is Healthy.
 type applications struct {
 	unhealthy map[karmada.BindingKey]unhealthyBinding
 	// checked is the last binding whose failover was checked by a resync.
 	checked string
 }
 
-// unhealthyBinding is a binding with an Unhealthy copy, as it was signalled last.
+// unhealthyBinding is such a binding, as it was signalled last.
 type unhealthyBinding struct {
 	observed
 	health string // encoded, to compare
-	held   bool   // a migration of it runs, which watches its health
+	// starts: a copy is Unhealthy, so its failover has to run. It moves: it has left every cluster that it had then, and
+	// the migration that holds the old copy watches the new one.
+	starts, moves bool
 }
 
 // FollowApplications has the router start the failovers of applications.
@@ -34,31 +37,33 @@ func (d *Router) FollowApplications() {
 }
 
 // applicationChanged signals to the failover of an application that the health of a copy, or its workload, has
-// changed. It starts one for a copy that is Unhealthy. While a migration of the binding holds an old copy it signals
-// nothing: a new copy is Unhealthy until it has started.
+// changed. It starts one for a copy that is Unhealthy. While a migration holds the old copy, and nothing
+// is left of where it was, it signals nothing: a new copy is Unhealthy until it has started.
 func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
 	if d.applications == nil {
 		return
 	}
 	before, was := d.applications.unhealthy[b.Key]
-	if slices.ContainsFunc(b.Tasks, karmada.Task.OnItsWay) {
-		if before.held = true; was {
+	if slices.ContainsFunc(b.Tasks, karmada.Task.OnItsWay) && !slices.ContainsFunc(before.targets, b.ServesOn) {
+		if before.starts, before.moves = false, true; was {
 			d.applications.unhealthy[b.Key] = before
 		}
 		return
 	}
-	if !isUnhealthy(b) {
+	unhealthy := isUnhealthy(b)
+	if !unhealthy && (!was || isHealthy(b)) {
 		d.applicationGone(now.fact)
 		return
 	}
 	health := healthFingerprint(b)
-	d.applications.unhealthy[b.Key] = unhealthyBinding{observed: now, health: health}
+	d.applications.unhealthy[b.Key] = unhealthyBinding{observed: now, health: health, starts: unhealthy}
 	if !was || before.health != health {
-		d.signals.Application(now.fact, true)
+		d.signals.Application(now.fact, unhealthy)
 	}
 }
 
-// applicationGone signals, once, to the failover of an application that no copy is Unhealthy any more.
+// applicationGone signals, once, to the failover of an application that every copy is Healthy, or that it has no
+// binding any more.
 func (d *Router) applicationGone(fact proof.BindingFact) {
 	if d.applications == nil {
 		return
@@ -76,7 +81,7 @@ func (d *Router) signalApplicationsOn(cluster string) {
 		return
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(d.applications.unhealthy), karmada.BindingKey.Compare) {
-		if b := d.applications.unhealthy[key]; !b.held && slices.Contains(b.targets, cluster) {
+		if b := d.applications.unhealthy[key]; !b.moves && slices.Contains(b.targets, cluster) {
 			d.signals.Application(b.fact, false)
 		}
 	}
@@ -84,8 +89,18 @@ func (d *Router) signalApplicationsOn(cluster string) {
 
 // isUnhealthy reports whether a copy of a binding is Unhealthy and the binding says that it moves then.
 func isUnhealthy(b *karmada.Binding) bool {
-	unhealthy := func(c rules.CopyHealth) bool { return c.Health == karmada.HealthUnhealthy }
-	return b.Application != nil && !b.Deleting && slices.ContainsFunc(rules.CopiesOf(b, func(string) bool { return false }), unhealthy)
+	return hasCopy(b, func(h karmada.Health) bool { return h == karmada.HealthUnhealthy })
+}
+
+// isHealthy reports whether every copy of a binding is Healthy, or the binding does not say that it moves otherwise.
+func isHealthy(b *karmada.Binding) bool {
+	return !hasCopy(b, func(h karmada.Health) bool { return h != karmada.HealthHealthy })
+}
+
+// hasCopy reports whether the health of a copy of an application is so.
+func hasCopy(b *karmada.Binding, so func(karmada.Health) bool) bool {
+	is := func(c rules.CopyHealth) bool { return so(c.Health) }
+	return b.Application != nil && !b.Deleting && slices.ContainsFunc(rules.CopiesOf(b, func(string) bool { return false }), is)
 }
 
 // healthFingerprint encodes, to compare, what the failover of an application reacts to.
@@ -125,7 +140,7 @@ func (d *Router) applicationsToCheck(limit int) []proof.BindingFact {
 	keys = slices.Concat(keys[at:], keys[:at])
 	var facts []proof.BindingFact
 	for _, key := range keys[:min(limit, len(keys))] {
-		if b := a.unhealthy[key]; !b.held {
+		if b := a.unhealthy[key]; b.starts {
 			facts = append(facts, b.fact)
 		}
 		a.checked = key.String()

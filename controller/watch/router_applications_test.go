@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -8,20 +9,57 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Rules: R4.13-1, R4.13-4.
-func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *testing.T) {
-	app := func(version string, health karmada.Health) *karmada.Binding {
-		return &karmada.Binding{
-			Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "uid", ResourceVersion: version,
-			Clusters: []karmada.TargetCluster{{Name: "a"}}, Application: &karmada.ApplicationFailover{},
-			Status: karmada.BindingStatus{Aggregated: []karmada.AggregatedItem{{Cluster: "a", Health: health}}},
+// A failover that has seen Unknown has a clock that is stopped: only Healthy restarts it.
+//
+// Rules: R4.13-2, R4.13-3.
+func TestRouter_HealthOfAnApplicationGoesFromUnhealthyToUnknown_HealthyIsSignalledAsWell(t *testing.T) {
+	signals, router := newRouter()
+	router.FollowApplications()
+	router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionTrue))
+	signals.take()
+	var last *karmada.Binding
+	for n, step := range []struct {
+		health karmada.Health
+		want   []string
+	}{
+		{health: karmada.HealthUnknown},
+		{health: karmada.HealthUnhealthy, want: []string{"application shop/cart@1 start true"}},
+		{health: karmada.HealthUnknown, want: []string{"application shop/cart@2 start false"}},
+		{health: karmada.HealthHealthy, want: []string{"application shop/cart@3 start false"}},
+		{health: karmada.HealthUnknown},
+	} {
+		now := application(strconv.Itoa(n), step.health)
+		router.BindingChanged(last, now)
+		require.Equal(t, step.want, signals.take(), "change %d", n)
+		if last = now; step.health == karmada.HealthUnknown {
+			require.NoError(t, router.Resync(t.Context(), runs{"fleet-pacer": true}, ""))
+			require.Empty(t, signals.take(), "nothing is started for what is Unknown")
 		}
 	}
-	healthy, unhealthy, again := app("1", karmada.HealthHealthy), app("2", karmada.HealthUnhealthy), app("3", karmada.HealthUnhealthy)
-	scaled, well := app("4", karmada.HealthUnhealthy), app("7", karmada.HealthHealthy)
+}
+
+// application is the binding shop/cart on cluster a, which moves when it is Unhealthy.
+func application(version string, health karmada.Health) *karmada.Binding {
+	return &karmada.Binding{
+		Key: karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "uid", ResourceVersion: version,
+		Clusters: []karmada.TargetCluster{{Name: "a"}}, Application: &karmada.ApplicationFailover{},
+		Status: karmada.BindingStatus{Aggregated: []karmada.AggregatedItem{{Cluster: "a", Health: health}}},
+	}
+}
+
+func to(cluster string) []karmada.TargetCluster { return []karmada.TargetCluster{{Name: cluster}} }
+
+// Rules: R4.13-1, R4.13-4.
+func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *testing.T) {
+	healthy, unhealthy, again := application("1", karmada.HealthHealthy), application("2", karmada.HealthUnhealthy), application("3", karmada.HealthUnhealthy)
+	scaled, well := application("4", karmada.HealthUnhealthy), application("7", karmada.HealthHealthy)
 	scaled.Generation = 7
-	held, released := app("5", karmada.HealthHealthy), app("6", karmada.HealthUnhealthy)
-	held.Tasks = []karmada.Task{{FromCluster: "z", Producer: karmada.Producer, Reason: karmada.TaskReason, PurgeMode: karmada.PurgeGracefully}}
+	held, released := application("5", karmada.HealthUnhealthy), application("6", karmada.HealthUnhealthy)
+	held.Clusters, released.Clusters, well.Clusters = to("b"), to("b"), to("b")
+	for _, b := range []*karmada.Binding{held, released, well} {
+		b.Status.Aggregated[0].Cluster = "b"
+	}
+	held.Tasks = []karmada.Task{{FromCluster: "a", Producer: karmada.Producer, Reason: karmada.TaskReason, PurgeMode: karmada.PurgeGracefully}}
 	signals, router := newRouter()
 	router.BindingChanged(nil, unhealthy)
 	require.Empty(t, signals.take(), "application failovers are off")
@@ -53,17 +91,17 @@ func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *te
 			},
 			want: []string{"application shop/cart@4 start true"},
 		},
-		{name: "held", do: func() { router.BindingChanged(scaled, held) }, want: []string{"changed a: shop/cart@5"}},
+		{name: "held", do: func() { router.BindingChanged(scaled, held) }},
 		{
 			name: "held, and its failover does not run",
 			do: func() {
 				require.NoError(t, router.Resync(t.Context(), runs{"fleet-pacer": true, "cluster-failover/a": true}, ""))
 			},
-			want: []string{"adopt z: shop/cart@5"},
+			want: []string{"adopt a: shop/cart@5"},
 		},
 		{name: "released", do: func() { router.BindingChanged(held, released) }, want: []string{"application shop/cart@6 start true"}},
 		{name: "healthy again", do: func() { router.BindingChanged(released, well) }, want: []string{"application shop/cart@7 start false"}},
-		{name: "gone", do: func() { router.BindingDeleted(well) }, want: []string{"changed a: shop/cart@7 deleted"}},
+		{name: "gone", do: func() { router.BindingDeleted(well) }},
 	} {
 		step.do()
 		require.Equal(t, step.want, signals.take(), step.name)

@@ -153,7 +153,7 @@ func (j *judge) asked(w world.Write, b *karmada.Binding) {
 	}
 	e.asked = why
 	said := func(at time.Time) bool {
-		return !at.Before(j.s.ran[w.Cluster]) || j.s.count["terminated"] > 0 // a move outlives its failover
+		return e.application || !at.Before(j.s.ran[w.Cluster]) || j.s.count["terminated"] > 0 // a move outlives its failover
 	}
 	if !slices.ContainsFunc(j.yes[of], said) {
 		j.violates("3: %s is evicted from %s, and nobody has approved it: %s", w.Binding, w.Cluster, why)
@@ -232,7 +232,7 @@ func (j *judge) moving() float64 {
 // the eviction that it allowed.
 func (j *judge) approvedOnce(r workflows.FailoverReport) {
 	for of, e := range j.evicted {
-		if e.asked == "" || !strings.HasPrefix(of, r.Cluster+" ") {
+		if e.asked == "" || e.application || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
 		at := -1 // the later one, where an attempt begins in the moment in which another ends

@@ -20,6 +20,7 @@ import (
 type letter struct {
 	id, kind string // kind is empty where nothing is started
 	cluster  string
+	binding  karmada.BindingKey // of an ApplicationFailover
 	signal   string
 	arg      any
 	missing  func()
@@ -66,8 +67,16 @@ func (p post) Owner(owner string, fact proof.BindingFact) {
 	})
 }
 
-// Application implements watch.Signals: the router follows none here.
-func (post) Application(proof.BindingFact, bool) {}
+// Application implements watch.Signals.
+func (p post) Application(fact proof.BindingFact, start bool) {
+	l := letter{
+		id: workflows.ApplicationFailoverID("", fact.Key), binding: fact.Key, signal: workflows.SignalBindingObserved, arg: fact, missing: func() {},
+	}
+	if start {
+		l.kind = workflows.TypeApplicationFailover
+	}
+	p.put(l)
+}
 
 // Fleet implements watch.Signals.
 func (p post) Fleet(rules.Probed) {
@@ -126,13 +135,20 @@ func (s *sim) carry(ctx workflow.Context, l letter) {
 // start starts a failover, or the pacer, as a child that outlives everything.
 func (s *sim) start(ctx workflow.Context, l letter) {
 	var params any = workflows.ClusterFailoverParams{Cluster: l.cluster}
-	if l.kind == workflows.TypeFleetPacer {
+	switch l.kind {
+	case workflows.TypeFleetPacer:
 		params = workflows.FleetPacerParams{}
+	case workflows.TypeApplicationFailover:
+		params = workflows.ApplicationFailoverParams{Binding: l.binding}
 	}
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: l.id, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
 	}), l.kind, params)
-	if l.kind != workflows.TypeClusterFailover {
+	switch l.kind {
+	case workflows.TypeFleetPacer:
+		return
+	case workflows.TypeApplicationFailover:
+		s.followApplication(ctx, l.binding, child)
 		return
 	}
 	s.count["failovers"]++
@@ -181,6 +197,7 @@ func (s *sim) follow() {
 		},
 		Binding: func(old, now *karmada.Binding) {
 			s.judge.changed(now)
+			s.judge.applications.changed(old, now)
 			if now != nil {
 				s.judge.versions[now.ResourceVersion] = now
 			}

@@ -197,6 +197,7 @@ func (j *judge) reports(from string, r workflows.MigrationReport) {
 	if known && saw.UID == r.UID && r.Result.Outcome == phase.OutcomeRestored && !targets(&saw, cluster) {
 		j.violates("2: %s is reported as restored on %s, which was no target when that was looked at last", r.Key, cluster)
 	}
+	j.applications.reports(cluster, &saw, r)
 	j.handed[cluster] = append(j.handed[cluster], r)
 	b, there := j.s.world.StandingBinding(r.Key)
 	t := held(&b, cluster)

@@ -13,6 +13,7 @@ import (
 
 // terminated: what a run knew is lost with it, and nobody owes what nobody knows.
 func (j *judge) terminated(id string) {
+	j.applications.terminated(id)
 	for n := range j.s.schedule.Fleet {
 		if cluster := clusterName(n); id == workflows.ClusterFailoverID("", cluster) {
 			delete(j.owed, cluster)
@@ -117,7 +118,8 @@ func (j *judge) left(cluster string) []string {
 		}
 	}
 	for _, b := range j.s.world.Everything() {
-		if t := held(&b, cluster); t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator {
+		t := held(&b, cluster)
+		if t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator && !j.applications.goesOn(t) {
 			out = append(out, "a hold of "+b.Key.String()+" stands")
 		}
 	}

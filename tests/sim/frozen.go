@@ -201,6 +201,9 @@ func (j *judge) purgedAs(w world.Write, before, after *karmada.Binding) karmada.
 	if task == nil {
 		return freezes(before).purge
 	}
+	if j.applications.writes {
+		return j.applications.purges(w, before, task)
+	}
 	kept := j.kept(w.Cluster, before)
 	if !slices.ContainsFunc(kept, func(f frozen) bool { return f.purge == task.PurgeMode }) {
 		j.violates("4.3: %s is evicted %s from %s, and its attempt goes by %s", w.Binding, task.PurgeMode, w.Cluster, kept[0].purge)

@@ -30,7 +30,7 @@ func Generate(seed uint64) Schedule {
 	g.users()
 	g.afterthoughts()
 	g.approvals(12)
-	return later(g.done())
+	return withApplications(later(g.done()))
 }
 
 func newGenerator(seed uint64) *generator {

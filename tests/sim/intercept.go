@@ -199,6 +199,7 @@ func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args 
 	if o.s.state[id] == gone {
 		o.s.became(id, starting)
 		o.s.ran[id] = o.s.now()
+		o.s.applications.began[id] = workflow.GetInfo(ctx).WorkflowType.Name == workflows.TypeApplicationFailover
 	} else {
 		o.s.count["child already running"]++
 	}
@@ -229,6 +230,9 @@ func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name st
 
 // heard tells the judge what workflows told each other.
 func (s *sim) heard(from, name string, arg any) {
+	if r, is := arg.(workflows.MigrationReport); is && r.TakenBy != "" {
+		s.judge.applications.takenOver(r)
+	}
 	if r, is := arg.(workflows.MigrationReport); is && name == workflows.SignalMigrationReport && r.Result != nil {
 		s.count["outcome "+string(r.Result.Outcome)]++
 		s.judge.reports(from, r)

@@ -75,6 +75,8 @@ type judge struct {
 	froze   map[string][]frozen
 	anew    map[string]bool
 	listing map[string][]karmada.Binding
+	// applications judges their failovers.
+	applications *applicationJudge
 }
 
 // eviction is what the judge keeps of one.
@@ -103,6 +105,8 @@ type eviction struct {
 	returned, proven, left time.Time
 	// asked is why an operator was to be asked about it, empty for none.
 	asked string
+	// application: it left because it was Unhealthy there.
+	application bool
 }
 
 func newJudge(s *sim) *judge {
@@ -115,6 +119,7 @@ func newJudge(s *sim) *judge {
 		handed: map[string][]workflows.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]karmada.Binding{},
 	}
+	j.applications = newApplicationJudge(j)
 	s.world.OnWrite = j.wrote
 	s.world.OnTaint = j.tainted
 	return j
@@ -156,11 +161,23 @@ func (j *judge) counted(old, now *karmada.Cluster) {
 		}
 	}
 	j.law.look(j.s.now(), down, fleet)
+	j.applications.pace.look(j.s.now(), down, fleet)
+	j.applications.clusterChanged()
 }
 
 func (j *judge) ordered(cluster, update string) { j.law.ordered(j.s.now(), cluster, update) }
 
-func (j *judge) paced(update string, arg any) { j.law.paced(j.s.now(), update, arg) }
+func (j *judge) paced(update string, arg any) {
+	j.law.paced(j.s.now(), update, arg)
+	if r, is := arg.(workflows.SetRate); is {
+		r.Rate *= quarter
+		arg = r
+	}
+	j.applications.pace.paced(j.s.now(), update, arg)
+	if update == workflows.UpdateResume {
+		j.applications.resumed()
+	}
+}
 
 func id(cluster string, b *karmada.Binding) string {
 	return cluster + " " + b.Key.String() + " " + string(b.UID)
@@ -218,7 +235,9 @@ func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool)
 		j.bans(w)
 		j.releases(w, before)
 	case targets(before, w.Cluster) && !back:
-		j.leftAlone(w, before)
+		if !j.applications.writes {
+			j.leftAlone(w, before)
+		}
 		j.evicts(w, before, after, first)
 		j.took(w, before, after, first)
 	case dropped && back:
@@ -270,90 +289,34 @@ func (j *judge) foreign(w world.Write, before, after karmada.Binding) {
 
 // evicts judges that a cluster is taken out: it must fail, for this binding, now.
 func (j *judge) evicts(w world.Write, b, after *karmada.Binding, first bool) {
-	if !j.moved(w.Cluster, b) {
-		j.violates("3: %s is evicted from %s, and nothing moves it", w.Binding, w.Cluster)
-	}
+	application := j.applications.writes
+	j.causes(w, b)
 	if !first {
 		j.againStopped(w)
 		j.s.count["put back by the scheduler, removed again"]++
 		return
 	}
 	j.s.count["evictions"]++
-	j.drained(w)
-	if old := j.affected[w.Cluster]; old == nil {
-		j.affected[w.Cluster] = map[string]time.Time{}
+	if application {
+		j.applications.evicts(w, b)
+	} else {
+		j.affects(w, b)
 	}
-	j.affected[w.Cluster][w.Binding+" "+string(b.UID)] = j.s.now()
 	c, _ := j.s.world.Standing(w.Cluster)
 	work, _ := j.s.world.StandingWork(b.Key, w.Cluster)
 	last := j.evicted[id(w.Cluster, b)]
-	if last == nil || c.Drain != nil || last.source != c.UID || j.diedThere(w.Cluster, b, last) {
+	if last == nil || application || last.application || c.Drain != nil || last.source != c.UID || j.diedThere(w.Cluster, b, last) {
 		last = &eviction{}
 	}
 	purge := j.purgedAs(w, b, after)
 	j.evicted[id(w.Cluster, b)] = &eviction{
 		returned: last.proven, left: last.at, at: j.s.now(), began: j.s.ran[workflows.BindingMigrationID("", w.Cluster, b.Key)], clusters: b.Clusters, ready: j.ready(w, b), source: c.UID, purge: purge, kept: j.kept(w.Cluster, b), work: work.UID, followers: j.followers(w, b, purge),
+		application: application,
 	}
-	j.accompanied(w)
 	j.asked(w, b)
 	j.directly(w, purge)
 	j.crammed(w, b)
-	slowed := j.law.slowed
-	if broken := j.law.evict(j.s.now(), w.Cluster); broken != "" {
-		j.violates("4: %s from %s: %s", w.Binding, w.Cluster, broken)
-	}
-	j.s.count["slow evictions of a large fleet"] += j.law.slowed - slowed
-}
-
-// moved: something moves the binding now, or did when its writer read the cluster:
-// between that and the write lies a request that was already under way.
-func (j *judge) moved(cluster string, b *karmada.Binding) bool {
-	list, kept := j.sights[cluster], j.kept(cluster, b)
-	for n := len(list) - 1; n >= 0; n-- {
-		if slices.ContainsFunc(kept, func(f frozen) bool { return j.moves(list[n], f) }) {
-			return true
-		}
-		if !list[n].from.After(j.readAt) {
-			break
-		}
-	}
-	return false
-}
-
-// moves: a NoExecute taint stands that such a policy does not tolerate, or not any more;
-// and where the taint is Lifeboat's, its rule's condition holds.
-func (j *judge) moves(at sight, f frozen) bool {
-	return at.there && slices.ContainsFunc(at.c.Taints, func(t corev1.Taint) bool {
-		switch t.Effect {
-		case karmada.EffectPreferNoExecute:
-			return f.movesSoftly(t, j.s.now()) && at.supports(t)
-		case corev1.TaintEffectNoExecute:
-			return at.moves(t, f, j.s.now())
-		case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule:
-		}
-		return false
-	})
-}
-
-// moves: a hard taint that counts moves, at a moment, what goes by such a policy.
-func (at sight) moves(t corev1.Taint, f frozen, now time.Time) bool {
-	if !at.supports(t) {
-		return false
-	}
-	return t.Key == karmada.DrainTaintKey || f.moves(t, now) // a drain as ordered here nothing tolerates
-}
-
-// supports: where a taint is Lifeboat's, whatever it was put for still holds.
-func (at sight) supports(t corev1.Taint) bool {
-	c := at.c
-	switch t.Key {
-	case karmada.DrainTaintKey:
-		return c.Drain != nil
-	case policyTaint:
-		return at.policed && networkIs(c) == corev1.ConditionFalse
-	}
-	ours := slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
-	return !ours || at.ruled && !isReady(c)
+	j.paces(w)
 }
 
 func isReady(c karmada.Cluster) bool {

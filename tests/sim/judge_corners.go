@@ -25,7 +25,11 @@ func (j *judge) untargeted(w world.Write, before, after *karmada.Binding) {
 
 // againStopped judges that a removal that repeats one obeys a halt and a pause like any other.
 func (j *judge) againStopped(w world.Write) {
-	if broken := j.law.stopped(j.s.now(), w.Cluster); broken != "" {
+	law := &j.law
+	if j.applications.writes {
+		law = &j.applications.pace
+	}
+	if broken := law.stopped(j.s.now(), w.Cluster); broken != "" {
 		j.violates("4: %s is taken out of %s again: %s", w.Binding, w.Cluster, broken)
 	}
 }

@@ -27,6 +27,7 @@ func (j *judge) releases(w world.Write, b *karmada.Binding) {
 		return // a deleted cluster's last act
 	}
 	e.released, e.fenced = j.s.now(), j.fenced(w.Cluster)
+	j.applications.released(w.Cluster, b, e)
 	if j.releasedOnOrder(w, b, e) {
 		return
 	}
@@ -132,6 +133,7 @@ func (j *judge) looked(a *attempt) {
 	if a.name == activities.NameAssessCluster {
 		j.assessed[a.id] = a.read
 	}
+	j.applications.looked(a)
 	if a.name != activities.NameObserve || a.own == nil {
 		return
 	}

@@ -207,7 +207,7 @@ func (j *judge) swaps(w world.Write, before, after *karmada.Binding) {
 func (j *judge) skipped(r workflows.FailoverReport) {
 	for of, list := range j.wishes {
 		e := j.evicted[of]
-		if e == nil || !strings.HasPrefix(of, r.Cluster+" ") {
+		if e == nil || e.application || !strings.HasPrefix(of, r.Cluster+" ") {
 			continue
 		}
 		for _, x := range list {

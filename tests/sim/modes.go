@@ -84,7 +84,7 @@ func (j *judge) onlyObserved(cluster string) bool {
 // observing: a failover in observe writes nothing, and a worker in observe begins nothing.
 func (j *judge) observing(w world.Write, begins bool) {
 	now := j.s.now()
-	if j.onlyObserved(w.Cluster) {
+	if !j.applications.byApplication() && j.onlyObserved(w.Cluster) {
 		j.violates("10: %s of %s %s in observe", w.Op, w.Cluster, w.Binding)
 	}
 	if begins && j.observes(w.Cluster, now.Add(-takes-slack), now) {
@@ -94,7 +94,7 @@ func (j *judge) observing(w world.Write, begins bool) {
 
 // onlooks: a migration that a failover in observe has begun writes nothing.
 func (j *judge) onlooks(w world.Write, b *karmada.Binding) {
-	if b.Placement == nil || !j.onlooker(w.Cluster) {
+	if b.Placement == nil || j.applications.byApplication() || !j.onlooker(w.Cluster) {
 		return
 	}
 	starts := j.starts[w.Cluster]

@@ -33,6 +33,8 @@ type attempt struct {
 	info activity.Info
 	// claimed is when it had a permit, or the pacer's word: the activity's own deadline began then.
 	claimed time.Time
+	// application: it evicts because the application is Unhealthy, and not because its cluster fails.
+	application bool
 	// until is when its permit passes.
 	until time.Time
 	// read is when the first cluster was read after the migration's own binding, where that came
@@ -137,8 +139,11 @@ func (s *sim) try(ctx workflow.Context, name string, args []any, n int32) (any, 
 		_ = workflow.Sleep(ctx, s.dice.span("slow-worker-for", name, 8*time.Second))
 	}
 	began := workflow.Now(ctx)
-	if r, is := args[0].(activities.EvictRequest); is && name == activities.NameEvict {
-		a.until = r.Permit.Latest
+	if r, is := args[0].(activities.EvictRequest); is {
+		a.application = r.Unhealthy != nil
+		if name == activities.NameEvict {
+			a.until = r.Permit.Latest
+		}
 	}
 	s.meddle(id, name)
 	out, err := s.call(a, fn, args)

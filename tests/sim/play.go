@@ -91,7 +91,9 @@ type sim struct {
 	watching bool
 	// leads is since when the controller has had its Lease.
 	leads time.Time
-	log   *slog.Logger
+	// applications are those that the controller follows, where the schedule has any.
+	applications applications
+	log          *slog.Logger
 }
 
 // Verdict is what became of a schedule.
@@ -115,7 +117,7 @@ func Play(s Schedule, log *slog.Logger) (v Verdict) {
 		unheard: map[string]int{}, longest: map[string]int{},
 		smudged: map[string][]corev1.Taint{}, spared: map[string]bool{}, add: addAfter, remove: wellFor,
 		words: map[string]rules.ExternalProbe{},
-		needs: map[karmada.BindingKey][]karmada.BindingKey{},
+		needs: map[karmada.BindingKey][]karmada.BindingKey{}, applications: newApplications(s),
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -172,6 +174,9 @@ func (s *sim) set() {
 	s.router = watch.NewRouter(post{s})
 	s.cache = cache{s: s, seen: map[karmada.BindingKey]karmada.Binding{}}
 	s.router.UseProbe(externalProbe{s})
+	if s.applications.followed {
+		s.router.FollowApplications()
+	}
 	s.follow()
 	s.populate()
 	terms := world.Terms()
@@ -188,9 +193,9 @@ func (s *sim) set() {
 	on, through := clock{world.Clock{W: s.world}, s}, ports{World: s.world, s: s}
 	a := &activities.Activities{
 		Reader: through, Recent: activities.NewRecent(ports{World: s.world, s: s, atOnce: true}, on), Writer: through, Events: s.world, Owners: through, Migrations: s.world, Pacer: through,
-		Controller: world.Controller{W: s.world, Since: func() (time.Time, bool) { return s.leads, s.watching }}, Manager: s.world, Cached: s.cache,
+		Controller: world.Controller{W: s.world, Since: func() (time.Time, bool) { return s.leads, s.watching }}, Manager: s.world, Cached: s.cache, Applications: s.applications,
 		Clock: on, Meter: meter{s: s}, Log: s.log,
-		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, RoomForStaticWeights: true, Approval: s.schedule.approvalRules()},
+		Settings: activities.Settings{Terms: terms, Pace: pace, RoomUnknownOK: true, RoomForStaticWeights: true, Approval: s.schedule.approvalRules(), Applications: s.applications.followed},
 	}
 	s.workers, s.activities = a, performed{}
 	a.Register(s.activities)
@@ -309,6 +314,7 @@ func (b Binding) object() karmada.Binding {
 		out.Annotations = map[string]string{karmada.AnnotationTolerationSeconds: strconv.FormatInt(b.Soft, 10)}
 	}
 	b.takesAlong(&out)
+	b.fails(&out)
 	for n, c := range b.On {
 		out.Clusters = append(out.Clusters, karmada.TargetCluster{Name: c, Replicas: b.share(n)})
 	}
@@ -350,6 +356,7 @@ func (s *sim) root(ctx workflow.Context) error {
 			_ = workflow.Sleep(ctx, 30*time.Second)
 			s.judge.owe()
 			s.judge.overdue()
+			s.judge.applications.owe()
 			if s.count["step babble"] > 0 {
 				s.sane()
 			}

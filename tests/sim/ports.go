@@ -87,7 +87,7 @@ func write[T any](ctx context.Context, p ports, what string, do func() (T, error
 	dice := p.s.dice
 	act := do
 	do = func() (T, error) {
-		p.s.judge.readAt = a.read
+		p.s.judge.readAt, p.s.judge.applications.writes, p.s.judge.applications.writer = a.read, a.application, a.id
 		return act()
 	}
 	if dice.chance("slow-write", what) {

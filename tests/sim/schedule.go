@@ -52,6 +52,10 @@ type Binding struct {
 	Stateful bool
 	// Soft is for how many seconds a soft taint is tolerated, -1 where none moves it.
 	Soft int64
+	// Application is its spec.failover.application, nil for none.
+	Application *Application
+	// Policy is the propagation policy that it comes from, empty for none.
+	Policy string
 }
 
 // stoic tolerates whatever taint there is: only a drain moves it, and the scheduler would
@@ -120,6 +124,7 @@ func (b Binding) String() string {
 	if b.Stateful {
 		out += " stateful"
 	}
+	out += b.application()
 	if len(b.Needs) > 0 {
 		out += " needs " + strings.Join(b.Needs, ",")
 	}
@@ -272,7 +277,7 @@ func readBinding(w *words) Binding {
 		case "priority":
 			b.Priority = int32(w.number())
 		default:
-			w.fail("%q is not known of a binding", key)
+			b.readApplication(key, w)
 		}
 	}
 	return b

@@ -122,6 +122,20 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"ail":             (*sim).ail,
 	"heal":            (*sim).heal,
 	"remake":          (*sim).remake,
+	"unknown":         (*sim).unknown,
+	"spoil":           func(s *sim, _ workflow.Context, x Step) { s.world.Spoil(Binding{Name: x.Binding}.key()) },
+	"revise":          (*sim).revise,
+	"app-pause":       orderApplication(workflows.UpdatePause, scopedTo),
+	"app-resume":      orderApplication(workflows.UpdateResume, resumes),
+	"app-snooze":      orderApplication(workflows.UpdateSnooze, snoozes),
+	"app-approve":     orderApplication(workflows.UpdateApprove, scopedTo),
+	"app-cancel":      orderApplication(workflows.UpdateCancel, copiesOf(false)),
+	"app-cancel-back": orderApplication(workflows.UpdateCancel, copiesOf(true)),
+	"app-put-back":    orderApplication(workflows.UpdatePutBack, copiesOf(false)),
+	"app-release":     orderApplication(workflows.UpdateRelease, copiesOf(false)),
+	"app-terminate": func(s *sim, ctx workflow.Context, x Step) {
+		s.terminate(ctx, workflows.ApplicationFailoverID("", Binding{Name: x.Binding}.key()))
+	},
 	"need":            (*sim).need,
 	"unsure":          (*sim).unsure,
 	"terminate-pacer": (*sim).terminatePacer,
@@ -275,6 +289,7 @@ func (s *sim) terminate(ctx workflow.Context, id string) {
 func (s *sim) terminatePacer(ctx workflow.Context, _ Step) {
 	s.memory = activities.PacerMemory{Known: true, Lost: true}
 	s.judge.law.lost(s.now())
+	s.judge.applications.pace.lost(s.now())
 	s.terminate(ctx, workflows.FleetPacerID(""))
 }
 
@@ -310,6 +325,7 @@ func (s *sim) settle(ctx workflow.Context) {
 		}
 	}
 	s.ungarble()
+	s.mend(ctx)
 	clear(s.words)
 	if s.judge.switched() {
 		for n := range s.schedule.Fleet {

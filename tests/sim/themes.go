@@ -9,10 +9,13 @@ import (
 // there is reached often. They are as random as all others, and as small as they may be:
 // a hunt for a mutant plays many of them.
 var themes = map[string]func(*generator){
+	"ailing-clusters":  (*generator).themeAilingClusters,
 	"any":              (*generator).themeAny,
+	"applications":     (*generator).themeApplications,
 	"approvals":        (*generator).themeApprovals,
 	"at-once":          (*generator).themeAtOnce,
 	"babble":           (*generator).themeBabble,
+	"bad-releases":     (*generator).themeBadReleases,
 	"blame":            (*generator).themeBlame,
 	"bystanders":       (*generator).themeBystanders,
 	"called-off":       (*generator).themeCalledOff,
@@ -45,6 +48,7 @@ var themes = map[string]func(*generator){
 	"remade":           (*generator).themeRemade,
 	"followers":        (*generator).themeFollowers,
 	"soft":             (*generator).themeSoft,
+	"revisions":        (*generator).themeRevisions,
 	"rule-edits":       (*generator).themeRuleEdits,
 	"stateful":         (*generator).themeStateful,
 	"terminated":       (*generator).themeTerminated,

@@ -12,7 +12,7 @@ func (w *World) becomeHealthy(key karmada.BindingKey, t karmada.TargetCluster) {
 	}
 	w.later(w.HealthyAfter, func() {
 		b := w.bindings[key]
-		if b == nil || !w.runs(t.Name) {
+		if b == nil || w.spoiled[key] || !w.runs(t.Name) {
 			return
 		}
 		if now, at := b.Target(t.Name); at >= 0 && now.Replicas != t.Replicas || at < 0 && !w.runsOn(b, t) {

@@ -125,7 +125,7 @@ func (w *World) Revision(_ context.Context, b *karmada.Binding, cluster string) 
 	if w.works[namespace+"/"+name] == nil {
 		return "", karmada.ErrGone
 	}
-	return cmp.Or(w.revisions[b.Key], "first"), nil
+	return w.StandingRevision(b.Key), nil
 }
 
 // SetRevision gives the workload of a binding another pod template.

@@ -35,8 +35,9 @@ type World struct {
 	heldWorks      map[string]karmada.Work     // by the workflow that evicted
 	scheduling     map[karmada.BindingKey]bool // a pass over it is under way
 	revisions      map[karmada.BindingKey]string
-	dead           map[string]bool // members that do not answer, whatever Ready says
-	sick           map[string]bool // members where no new copy becomes healthy
+	spoiled        map[karmada.BindingKey]bool // no copy of it is ever healthy
+	dead           map[string]bool             // members that do not answer, whatever Ready says
+	sick           map[string]bool             // members where no new copy becomes healthy
 	shown          shown
 
 	// runningMu is a lock of its own: the environment says who runs while it holds
@@ -110,7 +111,7 @@ func New(now func() time.Time) *World {
 	return &World{
 		now: now, clusters: map[string]*karmada.Cluster{}, bindings: map[karmada.BindingKey]*karmada.Binding{},
 		worn: map[string]map[string]string{}, everWorn: map[string]map[string]string{},
-		works: map[string]*karmada.Work{}, policies: map[string]string{}, revisions: map[karmada.BindingKey]string{}, running: map[string]bool{},
+		works: map[string]*karmada.Work{}, policies: map[string]string{}, revisions: map[karmada.BindingKey]string{}, spoiled: map[karmada.BindingKey]bool{}, running: map[string]bool{},
 		queued: map[karmada.BindingKey]bool{}, scheduling: map[karmada.BindingKey]bool{}, heldWorks: map[string]karmada.Work{}, dead: map[string]bool{}, sick: map[string]bool{}, shown: newShown(),
 		ScheduleAfter: time.Second, HealthyAfter: 3 * time.Second,
 	}

@@ -25,7 +25,6 @@ type failover struct {
 	st       *workflows.ApplicationState
 	dirty    bool // something was received since the last turn
 	stale    bool // the application may have changed since the last look
-	moved    bool // a migration has ended since the last look
 	waited   bool // this run has waited at least once
 	// cancelRequested: the server takes one cancellation request in a run; the next run takes another.
 	cancelRequested bool
@@ -51,7 +50,11 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	}
 	f.inbox.Drain() // the signal that started it says no more than the first look
 	for !f.st.Phase.Terminal() {
-		if f.full() {
+		full := f.full()
+		if full {
+			flow.Yield(f.ctx)
+		}
+		if full && workflow.AllHandlersFinished(f.ctx) {
 			f.inbox.Drain()
 			f.st.Audit = f.trail.Leave(flow.CarryNames)
 			return workflows.ApplicationReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeApplicationFailover, workflows.ApplicationFailoverParams{Instance: p.Instance, Binding: p.Binding, State: f.st})
@@ -104,6 +107,7 @@ func (f *failover) turn() {
 	if looks {
 		f.look()
 	}
+	f.wakeSilent()
 	next := f.decide()
 	f.enter(next)
 	if next.phase.Terminal() {
@@ -136,7 +140,7 @@ func (f *failover) wait(next step) {
 
 // look reads how the application stands, and moves its clocks on.
 func (f *failover) look() {
-	request := activities.ApplicationRequest{Key: f.st.Key, UID: f.st.Look.UID, Moves: f.st.Move != nil || f.moved}
+	request := activities.ApplicationRequest{Key: f.st.Key, UID: f.st.Look.UID, Moves: len(f.st.Before) > 0}
 	if f.st.Look.UID == "" {
 		info := workflow.GetInfo(f.ctx).WorkflowExecution
 		request.Recall, request.Run = info.ID, info.RunID
@@ -157,10 +161,20 @@ func (f *failover) look() {
 	f.st.Look = seen
 	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
 	f.st.Arrivals = f.st.Arrivals.Without(seen.Copies)
-	if request.Moves && len(f.st.Before) > 0 {
-		f.st.Arrivals = f.st.Arrivals.Add(seen.Copies, f.st.Before)
+	arrive(f.st, seen.Copies)
+}
+
+// arrive keeps where the last migration brought the application. After its end that is looked for until every copy has a
+// revision: one that was just placed has no Work yet.
+func arrive(st *workflows.ApplicationState, copies []rules.CopyHealth) {
+	if len(st.Before) == 0 {
+		return
 	}
-	f.moved = false
+	st.Arrivals = st.Arrivals.Add(copies, st.Before)
+	unknown := slices.ContainsFunc(copies, func(c rules.CopyHealth) bool { return c.Revision == "" })
+	if st.Move == nil && !unknown {
+		st.Before = nil
+	}
 }
 
 // step is what the failover does next: it waits in a phase, until a moment or a message, or acts.
@@ -185,7 +199,7 @@ func (f *failover) decide() step {
 		return f.decideMoving()
 	case st.Look.Gone:
 		return step{phase: phase.ApplicationGone, reason: reason.BindingGone}
-	case len(st.Clocks) == 0 && st.Look.Unfit.Reason == reason.None:
+	case len(st.Clocks) == 0 && (st.Look.Unfit.Reason == reason.None || len(st.Look.Copies) > 0): // of a malformed binding no copy is known
 		return f.decideEnd()
 	case st.Stopped != nil:
 		return step{phase: phase.ApplicationStopped, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line() + "; it stays so until it is healthy, or resumed"}

@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -160,7 +161,7 @@ func (f *failover) reported(r workflows.MigrationReport) {
 // finished takes the end of the migration. Where nothing was written the binding is judged again.
 func (f *failover) finished(r record.Result) {
 	st := f.st
-	st.Move, st.Last, f.moved, f.stale = nil, &r, true, true
+	st.Move, st.Last, f.stale = nil, &r, true
 	st.AskedAt = time.Time{}
 	f.trail.Add(record.Audit{
 		Kind: record.AuditBindingOutcome, Attempt: st.Attempt, Bindings: flow.About(r.Key), Resource: r.Resource, Time: r.At,
@@ -174,12 +175,24 @@ func (f *failover) finished(r record.Result) {
 	}
 }
 
+// wakeSilent signals a migration that has not reported for long: one that was terminated reports no end.
+func (f *failover) wakeSilent() {
+	m := f.st.Move
+	if m == nil || f.now().Sub(m.Heard) < lookEvery {
+		return
+	}
+	m.Heard = f.now()
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		f.signal(ctx, workflows.SignalBindingObserved, proof.BindingFact{Key: m.Key, UID: m.UID})
+	})
+}
+
 // signal sends a signal to the migration.
 func (f *failover) signal(ctx workflow.Context, name string, message any) {
 	id := workflows.BindingMigrationID(f.instance, f.st.Cluster, f.st.Key)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", name, message).Get(ctx, nil); err != nil {
 		f.log.Warn("the migration is not running any more", "error", err)
-		f.st.Move, f.moved, f.stale = nil, true, true
+		f.st.Move, f.stale = nil, true
 	}
 }
 

@@ -85,7 +85,11 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 	}
 	m.enter(m.st.Phase)
 	for m.st.Phase != phase.MigrationDone || m.st.Dependents.Held {
-		if m.full() {
+		full := m.full()
+		if full {
+			flow.Yield(m.ctx)
+		}
+		if full && workflow.AllHandlersFinished(m.ctx) {
 			m.inbox.Drain()
 			return record.Result{}, workflow.NewContinueAsNewError(m.ctx, workflows.TypeBindingMigration, workflows.BindingMigrationParams{Instance: m.instance, State: *m.st})
 		}

@@ -73,6 +73,7 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 		}
 		if f.full() {
 			f.children.awaitStarts()
+			flow.Yield(f.ctx)
 		}
 		if f.full() {
 			f.inbox.Drain()

@@ -78,7 +78,11 @@ func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
 		p.grant()
 		p.page()
 		p.trail.flush()
-		if p.full() {
+		full := p.full()
+		if full {
+			flow.Yield(ctx)
+		}
+		if full && workflow.AllHandlersFinished(ctx) {
 			p.inbox.Drain()
 			p.trail.leave()
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeFleetPacer, workflows.FleetPacerParams{Instance: p.instance, State: &p.st})

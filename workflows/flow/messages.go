@@ -98,6 +98,14 @@ func (m *Messages) Serve(ctx, live workflow.Context) error {
 	return nil
 }
 
+// Yield lets every other coroutine run that can. Before a run continues as new, the coroutine of Serve has to: a signal
+// that arrived together with what the main coroutine waited for has left its channel, so Drain does not find it.
+func Yield(ctx workflow.Context) {
+	ran := false
+	workflow.Go(ctx, func(workflow.Context) { ran = true }) // the last one in order
+	_ = workflow.Await(ctx, func() bool { return ran })
+}
+
 // Drain takes the signals that are left before a run closes, so that nothing is lost.
 func (m *Messages) Drain() {
 	for n, signal := range m.Signals {
