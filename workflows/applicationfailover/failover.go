@@ -50,7 +50,7 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	}
 	f.inbox.Drain() // the signal that started it says no more than the first look
 	for !f.st.Phase.Terminal() {
-		full := f.full()
+		full := f.waited && (f.cancelRequested || flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents)) && workflow.AllHandlersFinished(f.ctx)
 		if full {
 			flow.Yield(f.ctx)
 		}
@@ -67,12 +67,6 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(),
 		Last: f.st.Last, Attempt: f.st.Attempt, Cluster: f.st.Cluster, Arrivals: f.st.Arrivals,
 	}, nil
-}
-
-// full reports whether this run should continue as new.
-func (f *failover) full() bool {
-	full := f.cancelRequested || flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents)
-	return f.waited && full && workflow.AllHandlersFinished(f.ctx)
 }
 
 func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failover {
