@@ -1,6 +1,7 @@
 package applicationfailover
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -170,7 +171,10 @@ func (f *failover) finished(r record.Result) {
 	if r.Reason == reason.TakenOver {
 		st.TakenBy = workflows.ClusterFailoverID(f.instance, st.Cluster)
 	}
-	if !r.Wrote && st.Stopped == nil {
+	switch {
+	case r.Wrote: // what comes to that cluster from now on is another copy
+		st.Clocks = slices.DeleteFunc(st.Clocks, func(k rules.UnhealthyClock) bool { return k.Cluster == st.Cluster })
+	case st.Stopped == nil:
 		f.block(r.Reason, r.Message)
 	}
 }
