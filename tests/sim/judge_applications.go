@@ -111,7 +111,8 @@ func (a *applicationJudge) released(cluster string, b *karmada.Binding, e *evict
 	list := a.moved[bindingID(b)]
 	revision := string(b.UID) + " " + a.s.world.StandingRevision(b.Key)
 	for n := range list {
-		if x := &list[n]; x.from == cluster && x.to == nil && x.revision == revision {
+		if x := &list[n]; x.from == cluster && x.to == nil {
+			x.revision = revision // one that came while it moved was moved as well
 			for _, t := range b.Clusters {
 				if !slices.ContainsFunc(e.clusters, func(was karmada.TargetCluster) bool { return was.Name == t.Name }) {
 					x.to = append(x.to, t.Name)
