@@ -32,9 +32,14 @@ func applicationID(key string) string { return "application-failover/" + key }
 // unhealthyOn makes a Deployment that leaves a cluster on which it is Unhealthy for longer than tolerated, and is at
 // once: of its copies on these clusters none becomes ready.
 func (s *scene) unhealthyOn(name string, placement object, home string, unhealthy ...string) string {
+	return s.unhealthyFor(tolerated, name, placement, home, unhealthy...)
+}
+
+// unhealthyFor is unhealthyOn for one that tolerates it for so long.
+func (s *scene) unhealthyFor(lasts time.Duration, name string, placement object, home string, unhealthy ...string) string {
 	u := deployment(s.namespace(), name, home, 1, placement)
 	specOf(u)["failover"] = object{"application": object{
-		"decisionConditions": object{"tolerationSeconds": int64(tolerated / time.Second)},
+		"decisionConditions": object{"tolerationSeconds": int64(lasts / time.Second)},
 		"purgeMode":          "Gracefully", "gracePeriodSeconds": int64(600),
 	}}
 	annotate(u, faultNeverReadyOn, strings.Join(unhealthy, ","))
@@ -108,7 +113,7 @@ func unhealthyMoves(s *scene) {
 // Rules: R4.13-2.
 func unhealthyHeals(s *scene) {
 	from, to := s.c(1), s.c(2)
-	app := s.unhealthyOn("app", oneOf(from, to), from, from)
+	app := s.unhealthyFor(4*tolerated, "app", oneOf(from, to), from, from)
 	s.applicationIs(app, "Unhealthy", "Unhealthy")
 	s.annotate(app, faultNeverReadyOn, "")
 
