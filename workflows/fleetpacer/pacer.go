@@ -87,17 +87,22 @@ func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
 			p.trail.leave()
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeFleetPacer, workflows.FleetPacerParams{Instance: p.instance, State: &p.st})
 		}
-		at, why := p.nextLook()
-		if write := p.trail.Wake(); !write.IsZero() && write.Before(at) {
-			at, why = write, "write the audit trail"
-		}
-		p.alarm.Set(ctx, at, why, &p.dirty)
+		p.setAlarm()
 		if err := workflow.Await(ctx, func() bool { return p.dirty }); err != nil {
 			return err
 		}
 		p.dirty, p.waited = false, true
 	}
 	return ctx.Err()
+}
+
+// setAlarm has it wake for the next look, or to write its trail.
+func (p *pacer) setAlarm() {
+	at, why := p.nextLook()
+	if write := p.trail.Wake(); !write.IsZero() && write.Before(at) {
+		at, why = write, "write the audit trail"
+	}
+	p.alarm.Set(p.ctx, at, why, &p.dirty)
 }
 
 func (p *pacer) full() bool {
