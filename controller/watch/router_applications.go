@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
@@ -135,15 +134,17 @@ func (d *Router) applicationsToCheck(limit int) []proof.BindingFact {
 		return nil
 	}
 	a := d.applications
-	keys := slices.SortedFunc(maps.Keys(a.unhealthy), func(x, y karmada.BindingKey) int { return strings.Compare(x.String(), y.String()) })
-	at := max(0, slices.IndexFunc(keys, func(k karmada.BindingKey) bool { return k.String() > a.checked }))
-	keys = slices.Concat(keys[at:], keys[:at])
-	var facts []proof.BindingFact
-	for _, key := range keys[:min(limit, len(keys))] {
-		if b := a.unhealthy[key]; b.starts {
-			facts = append(facts, b.fact)
+	var open []observed
+	for _, b := range a.unhealthy {
+		if b.starts {
+			open = append(open, b.observed)
 		}
-		a.checked = key.String()
+	}
+	open = after(a.checked, open)
+	var facts []proof.BindingFact
+	for _, b := range open[:min(limit, len(open))] {
+		facts = append(facts, b.fact)
+		a.checked = b.fact.Key.String()
 	}
 	return facts
 }

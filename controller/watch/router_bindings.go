@@ -123,14 +123,19 @@ func (d *Router) ownersToCheck(limit int) []observed {
 		}
 	}
 	clear(d.missing)
-	rest = sortedByKey(rest)
-	at := max(0, slices.IndexFunc(rest, func(s observed) bool { return s.fact.Key.String() > d.checked }))
-	check := slices.Concat(sortedByKey(missed), rest[at:], rest[:at])
+	check := slices.Concat(sortedByKey(missed), after(d.checked, rest))
 	check = check[:min(limit, len(check))]
 	if len(check) > len(missed) {
 		d.checked = check[len(check)-1].fact.Key.String()
 	}
 	return check
+}
+
+// after sorts bindings by their keys, from the first one after the last on.
+func after(last string, bindings []observed) []observed {
+	bindings = sortedByKey(bindings)
+	at := max(0, slices.IndexFunc(bindings, func(s observed) bool { return s.fact.Key.String() > last }))
+	return slices.Concat(bindings[at:], bindings[:at])
 }
 
 func sortedByKey(bindings []observed) []observed {
