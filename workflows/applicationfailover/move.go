@@ -14,8 +14,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -72,17 +70,6 @@ func (f *failover) move(clock rules.UnhealthyClock) {
 	st.Attempt++
 	st.Cluster, st.Before = clock.Cluster, nil
 	params := f.migration(clock)
-	ctx := workflow.WithChildOptions(f.ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            workflows.BindingMigrationID(f.instance, clock.Cluster, st.Key),
-		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         reason.Summary("Move " + st.Look.Resource + " off " + clock.Cluster + ": it is Unhealthy there"),
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.SearchCluster.ValueSet(clock.Cluster), workflows.SearchBinding.ValueSet(workflows.Storable(st.Key.String())),
-			workflows.SearchMode.ValueSet(string(st.Look.Terms.Mode)),
-		),
-		Memo: map[string]any{"lifeboatFailover": st.FailoverID, "lifeboatResource": st.Look.Resource},
-	})
 	f.trail.Add(record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: st.Attempt, Bindings: flow.About(st.Key), Resource: st.Look.Resource, Cause: record.CauseApplication,
 		Evidence: map[string]string{"unhealthyOn": clock.Cluster, "revision": clock.Revision},
@@ -95,8 +82,8 @@ func (f *failover) move(clock rules.UnhealthyClock) {
 		st.Before = append(st.Before, c.Cluster)
 	}
 	st.Check, st.Permit, st.Approval = nil, pace.Permit{}, nil
-	child := workflow.ExecuteChildWorkflow(ctx, workflows.TypeBindingMigration, params)
-	if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+	child := flow.StartMigration(f.ctx, params, "Move "+st.Look.Resource+" off "+clock.Cluster+": it is Unhealthy there", "")
+	if err := child.GetChildWorkflowExecution().Get(f.ctx, nil); err != nil {
 		st.Move = nil
 		f.block(reason.Conflict, "a migration off "+clock.Cluster+" could not begin: "+err.Error())
 		return
@@ -141,10 +128,7 @@ func (f *failover) reported(r workflows.MigrationReport) {
 	case r.FailoverID != st.FailoverID || st.Move == nil || r.Attempt != st.Attempt:
 		return
 	}
-	for _, did := range r.Acts {
-		did.Bindings, did.Attempt, did.Workflow = flow.About(r.Key), r.Attempt, workflows.BindingMigrationID(f.instance, st.Cluster, r.Key)
-		f.trail.Add(did)
-	}
+	f.trail.AddActs(workflows.BindingMigrationID(f.instance, st.Cluster, r.Key), r)
 	f.stale = f.stale || st.Move.Placed != r.Placed || r.Result != nil
 	st.Move.Progressed(r, f.now())
 	f.dirty = true
@@ -164,10 +148,7 @@ func (f *failover) finished(r record.Result) {
 	st := f.st
 	st.Move, st.Last, f.stale = nil, &r, true
 	st.AskedAt = time.Time{}
-	f.trail.Add(record.Audit{
-		Kind: record.AuditBindingOutcome, Attempt: st.Attempt, Bindings: flow.About(r.Key), Resource: r.Resource, Time: r.At,
-		Outcome: r.Outcome, Reason: r.Reason, Message: r.Message, Cause: r.Cause, To: r.To,
-	})
+	f.trail.AddOutcome(st.Attempt, r)
 	if r.Reason == reason.TakenOver {
 		st.TakenBy = workflows.ClusterFailoverID(f.instance, st.Cluster)
 	}

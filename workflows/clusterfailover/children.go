@@ -12,7 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	enums "go.temporal.io/api/enums/v1"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -54,7 +54,6 @@ func (c *children) start(i queue.Item, st workflows.MigrationState) {
 // startChild starts a child that outlives this run, without waiting for the server: many are
 // started in one workflow task. The child counts as running until the server refuses it.
 func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
-	id := workflows.BindingMigrationID(c.instance, c.cluster, i.Key)
 	st.Ref = activities.MigrationRef{
 		Cluster: c.cluster, ClusterUID: c.st.UID, Key: i.Key, UID: i.UID, Mode: c.st.Terms.Mode, Purge: i.Purge,
 		Fence: c.st.Queue.FenceOf(&i, c.st.Fenced), Named: st.Ref.Named,
@@ -66,19 +65,8 @@ func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 	if policy := c.st.Queue.PolicyOf(&i); policy != nil {
 		st.Policy = *policy
 	}
-	ctx := workflow.WithChildOptions(c.ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            id,
-		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         reason.Summary(migrationSummary(i, c.cluster, st)),
-		StaticDetails:         migrationDetails,
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.SearchCluster.ValueSet(c.cluster), workflows.SearchBinding.ValueSet(workflows.Storable(i.Key.String())), workflows.SearchMode.ValueSet(string(c.st.Terms.Mode)),
-		),
-		Memo: map[string]any{"lifeboatFailover": c.st.FailoverID, "lifeboatResource": i.Resource},
-	})
 	c.trail.move(i, st)
-	child := workflow.ExecuteChildWorkflow(ctx, workflows.TypeBindingMigration, workflows.BindingMigrationParams{Instance: c.instance, State: st})
+	child := flow.StartMigration(c.ctx, workflows.BindingMigrationParams{Instance: c.instance, State: st}, migrationSummary(i, c.cluster, st), migrationDetails)
 	move := workflows.Migration{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Attempt: c.st.Attempt, Policy: i.Policy, Tries: i.Tries, Queued: i.Queued, Purge: i.Purge, Fence: i.Fence,
 		Phase: phase.MigrationChecking, Since: c.now(), Heard: c.now(), Holds: st.Start == workflows.StartHold,

@@ -83,7 +83,7 @@ func (f *failover) reported(r workflows.MigrationReport) {
 	}
 	m := f.st.Migrations[r.Key.String()]
 	f.dirty = true
-	f.trail.acts(r)
+	f.trail.AddActs(workflows.BindingMigrationID(f.instance, f.cluster, r.Key), r)
 	f.bindingOrders.answerHeld(r)
 	f.draining.wrote(m, r)
 	f.children.reported(r)

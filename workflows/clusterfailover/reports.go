@@ -129,7 +129,7 @@ func (o *outcomes) keepIn(attempt int, r record.Result) {
 	for n := range o.st.Past {
 		if past := &o.st.Past[n]; past.Attempt == attempt {
 			past.Amend(r)
-			o.trail.outcome(attempt, r)
+			o.trail.AddOutcome(attempt, r)
 		}
 	}
 	o.st.Ledger.Owe(r.PendingPurge)
@@ -158,7 +158,7 @@ func (o *outcomes) abandon(i queue.Item, cancelled *workflows.Order) {
 // keep keeps the one outcome of a binding in this attempt.
 func (o *outcomes) keep(r record.Result) {
 	if o.st.Ledger.Record(r, o.closing()) {
-		o.trail.outcome(o.st.Attempt, r)
+		o.trail.AddOutcome(o.st.Attempt, r)
 	}
 }
 

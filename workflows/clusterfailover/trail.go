@@ -182,35 +182,6 @@ func (t *trail) move(i queue.Item, st workflows.MigrationState) {
 	t.Add(r)
 }
 
-// acts passes on what a migration did, under its own name, failover and attempt.
-func (t *trail) acts(r workflows.MigrationReport) {
-	for _, did := range r.Acts {
-		did.Bindings, did.Attempt, did.Workflow = flow.About(r.Key), r.Attempt, workflows.BindingMigrationID(t.instance, t.cluster, r.Key)
-		if r.FailoverID != t.st.FailoverID {
-			did.FailoverID = r.FailoverID
-		}
-		t.Add(did)
-	}
-}
-
-// outcome records the outcome of a binding in an attempt.
-func (t *trail) outcome(attempt int, x record.Result) {
-	r := record.Audit{
-		Kind: record.AuditBindingOutcome, Attempt: attempt, Bindings: flow.About(x.Key), Resource: x.Resource, Time: x.At,
-		Outcome: x.Outcome, Reason: x.Reason, Message: x.Message, Cause: x.Cause, To: x.To,
-	}
-	if x.Fence != nil || x.PendingPurge != nil {
-		r.Evidence = map[string]string{}
-	}
-	if x.Fence != nil {
-		r.Evidence["fence"] = x.Fence.String()
-	}
-	if x.PendingPurge != nil {
-		r.Evidence["pendingPurge"] = x.PendingPurge.Namespace + "/" + x.PendingPurge.Work
-	}
-	t.Add(r)
-}
-
 // ordered records an operator's order; details come in pairs of a name and what it says.
 func (t *trail) ordered(verb string, o workflows.Order, scope queue.Scope, details ...string) {
 	r := record.Audit{

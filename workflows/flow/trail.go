@@ -132,6 +132,35 @@ func (s *TrailWriter) AddUrgent(r record.Audit) {
 	s.Add(r)
 }
 
+// AddActs passes on what a migration did, under its own workflow id, failover and attempt.
+func (s *TrailWriter) AddActs(id string, r workflows.MigrationReport) {
+	for _, did := range r.Acts {
+		did.Bindings, did.Attempt, did.Workflow = About(r.Key), r.Attempt, id
+		if r.FailoverID != s.Source().FailoverID {
+			did.FailoverID = r.FailoverID
+		}
+		s.Add(did)
+	}
+}
+
+// AddOutcome records the outcome of a binding in an attempt.
+func (s *TrailWriter) AddOutcome(attempt int, x record.Result) {
+	r := record.Audit{
+		Kind: record.AuditBindingOutcome, Attempt: attempt, Bindings: About(x.Key), Resource: x.Resource, Time: x.At,
+		Outcome: x.Outcome, Reason: x.Reason, Message: x.Message, Cause: x.Cause, To: x.To,
+	}
+	if x.Fence != nil || x.PendingPurge != nil {
+		r.Evidence = map[string]string{}
+	}
+	if x.Fence != nil {
+		r.Evidence["fence"] = x.Fence.String()
+	}
+	if x.PendingPurge != nil {
+		r.Evidence["pendingPurge"] = x.PendingPurge.Namespace + "/" + x.PendingPurge.Work
+	}
+	s.Add(r)
+}
+
 func (s *TrailWriter) number() string {
 	s.trail.Seq++
 	return strconv.FormatInt(s.trail.Seq, 10)
