@@ -411,7 +411,21 @@ func TestApplicationFailover_ContinuesAsNewAfterAMove_KnowsWhereItArrived(t *tes
 	require.Len(t, s.ended.Arrivals, 1)
 }
 
+// Rules: R4.13-1, R4.13-5.
+func TestApplicationFailover_ItsFirstLookMakesNoSense_IsBlockedAndLooksAgain(t *testing.T) {
+	s, key := unhealthy(t)
+	s.recall = karmada.ErrInvalid
+	s.at(time.Minute, func() {
+		status := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationBlocked, status.Phase)
+		require.Equal(t, reason.Unreachable, status.Attention)
+		s.recall = nil
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(tolerated)
+}
+
 // Arrivals implements activities.Applications: what an earlier failover reported.
 func (s *story) Arrivals(context.Context, string, string) (rules.Arrivals, error) {
-	return s.arrivals, nil
+	return s.arrivals, s.recall
 }

@@ -64,7 +64,9 @@ type story struct {
 	again time.Duration
 	// application: the story is of the failover of the application shop/app, and not of m1's.
 	application bool
-	arrivals    rules.Arrivals // of an earlier failover of it
+	// recall is why what an earlier failover reported cannot be read, nil where it can.
+	recall   error
+	arrivals rules.Arrivals // of an earlier failover of it
 	// carried is the state that the failover of the application begins with, nil for none.
 	carried *workflows.ApplicationState
 	// takesOver is when m1's own failover begins in such a story; 0 for none.
