@@ -32,7 +32,7 @@ const (
 	CarryNames = 10_000
 	// sinkAway is from when on a sink does not work.
 	sinkAway = 30 * time.Second
-	// LastRecords is for how long the last records may hold up a workflow that is done.
+	// LastRecords is for how long a batch of the last records may hold up a workflow that is done.
 	LastRecords = 5 * time.Second
 )
 
@@ -45,6 +45,7 @@ type TrailWriter struct {
 	trail  *workflows.Trail
 	out    int  // how many of Pending are on their way
 	urgent bool // an operator may be reading along
+	last   bool // the workflow is done: what is not written soon is lost
 	same   map[string]int
 }
 
@@ -220,7 +221,7 @@ func (s *TrailWriter) Wake() time.Time {
 // Flush sends a batch when it is time for one.
 func (s *TrailWriter) Flush() {
 	batch := func() bool { return len(s.trail.Pending) >= auditBatch || s.names() >= auditNames }
-	if s.waits() && (s.urgent || !workflow.Now(s.ctx).Before(s.Wake()) || batch()) {
+	if s.waits() && (s.urgent || s.last || !workflow.Now(s.ctx).Before(s.Wake()) || batch()) {
 		s.send()
 	}
 }
@@ -244,6 +245,9 @@ func (s *TrailWriter) send() {
 	}
 	s.out, s.urgent, s.trail.Sent, s.same = n, false, workflow.Now(s.ctx), map[string]int{}
 	ctx := Doing(s.ctx, fmt.Sprintf("append %d records to the audit trail", n))
+	if s.last {
+		ctx = workflow.WithScheduleToCloseTimeout(ctx, LastRecords)
+	}
 	request := activities.AuditRequest{Source: s.Source(), Records: s.trail.Pending[:n]}
 	future := workflow.ExecuteActivity(ctx, activities.NameRecordAudit, request)
 	workflow.Go(s.ctx, func(ctx workflow.Context) { s.sent(future.Get(ctx, nil)) })
@@ -283,12 +287,15 @@ func (s *TrailWriter) Finish() (lost int) {
 	if !s.Active() {
 		return 0
 	}
-	s.urgent = true
-	s.Flush()
-	_ = AwaitFor(s.ctx, LastRecords, "let the last audit records be written", func() bool {
-		s.urgent = true // also the batches after the one on its way
-		return len(s.trail.Pending) == 0
-	})
+	s.last = true
+	sent := func() bool { return s.out == 0 }
+	if s.out > 0 { // that batch has no bound of its own
+		_ = AwaitFor(s.ctx, LastRecords, "let the last audit records be written", sent)
+	}
+	if sent() {
+		s.Flush()
+		_ = workflow.Await(s.ctx, sent)
+	}
 	if left := len(s.trail.Pending); left > 0 {
 		s.lose(left)
 	}
