@@ -10,6 +10,43 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The request for a permit is sent with the pre-check where nothing else is missing.
+//
+// Rules: R4.13-5, R4.13-6, R4.13-10.
+func TestPreCheck_OfAnApplication_RequestsAPermit(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode      rules.Mode
+		arrange   func(b *bench)
+		sent      int
+		requested bool
+	}{
+		"it passes":             {mode: rules.ModeEnforce, sent: 1, requested: true},
+		"it is blocked":         {mode: rules.ModeEnforce, arrange: func(b *bench) { b.world.SetReady("m2", false); b.world.SetReady("m3", false) }},
+		"observe":               {mode: rules.ModeObserve},
+		"the pacer is not told": {mode: rules.ModeEnforce, arrange: func(b *bench) { b.deaf = karmada.ErrUnreachable }, sent: 1},
+		"its dependents are held first": {mode: rules.ModeEnforce, arrange: func(b *bench) {
+			b.world.Change(appKey("app"), func(x *karmada.Binding) {
+				x.PropagateDeps = true
+				x.Annotations = map[string]string{karmada.AnnotationDependencies: `[{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"config"}]`}
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if c.arrange != nil {
+				c.arrange(b)
+			}
+			key := appKey("app")
+			request := activities.PermitRequest{Cluster: "m1", FailoverID: "f", Want: 1, Open: true, Application: &key}
+			out := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
+				Cluster: "m1", Mode: c.mode, Items: []activities.Checked{{Key: key}}, Application: true, Request: &request,
+			})
+			require.Len(t, b.requests, c.sent, "%+v", out)
+			require.Equal(t, c.requested, out.Requested)
+		})
+	}
+}
+
 // Rules: R4.13-4, R4.13-6.
 func TestEvict_ApplicationThatIsNotUnhealthyAnyMore_WritesNothing(t *testing.T) {
 	for name, c := range map[string]struct {

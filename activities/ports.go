@@ -243,6 +243,8 @@ type Pacer interface {
 	// MayRemove reports whether a cluster that came back into a binding may be removed again; nil is yes.
 	// Application: by an application failover.
 	MayRemove(ctx context.Context, cluster, binding string, application bool) error
+	// Request has a failover wait for permits.
+	Request(ctx context.Context, r PermitRequest) error
 	// Used reports that the eviction that was sent under a permit stands.
 	Used(ctx context.Context, permit int64, binding string) error
 	// MigratedTooOften names those of some bindings that were moved as often as may be within an

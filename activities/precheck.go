@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -28,6 +29,9 @@ type PreCheckRequest struct {
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 	// Application: the failover is that of the application, which orders without --cluster reach.
 	Application bool `json:"application,omitempty"`
+	// Request is sent to the pacer once every binding of the batch could move and needs nothing but a permit; nil sends
+	// nothing.
+	Request *PermitRequest `json:"request,omitempty"`
 }
 
 // object is a binding as an order about this failover names it.
@@ -136,6 +140,8 @@ func (c Check) bounded() Check {
 // PreCheckResult has one Check per item, in order.
 type PreCheckResult struct {
 	Checks []Check `json:"checks"`
+	// Requested: the request for a permit was sent.
+	Requested bool `json:"requested,omitempty"`
 }
 
 // preChecker judges due bindings before they get a permit.
@@ -168,6 +174,10 @@ func (p preChecker) PreCheck(ctx context.Context, r PreCheckRequest) (PreCheckRe
 			p.reporter.blocked(ctx, r, item, check)
 		}
 		out.Checks = append(out.Checks, check)
+	}
+	waits := slices.ContainsFunc(out.Checks, func(c Check) bool { return c.End != CheckPass || c.Dependents })
+	if r.Request != nil && !waits && p.mayEnforce(r.Mode) {
+		out.Requested = p.pacer.Request(ctx, *r.Request) == nil // otherwise its failover sends it
 	}
 	return out, nil
 }

@@ -38,6 +38,7 @@ type bench struct {
 	memory    activities.PacerMemory
 	lost      error
 	optedOut  string
+	requests  []activities.PermitRequest
 	purge     karmada.PurgeMode
 }
 
@@ -47,6 +48,11 @@ func (b *bench) MayRemove(context.Context, string, string, bool) error {
 		return nil
 	}
 	return b.mayRemove()
+}
+
+func (b *bench) Request(_ context.Context, r activities.PermitRequest) error {
+	b.requests = append(b.requests, r)
+	return b.deaf
 }
 
 func (b *bench) Used(_ context.Context, permit int64, binding string) error {

@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -275,6 +276,38 @@ func TestApplicationFailover_Orders(t *testing.T) {
 	s.movedOnce(15 * time.Minute)
 }
 
+// A migration holds the dependents before it needs a permit. An order that comes meanwhile counts.
+//
+// Rules: R4.13-9, R4.10-1.
+func TestApplicationFailover_IsHeldBackWhileItsMigrationWaitsForAPermit_MovesAfterwards(t *testing.T) {
+	jane := workflows.Order{Who: "jane", Reason: "wait"}
+	for name, order := range map[string]func(s *story, key karmada.BindingKey, mine workflows.ScopedOrder){
+		"paused": func(s *story, key karmada.BindingKey, mine workflows.ScopedOrder) {
+			s.at(5*time.Minute, func() { s.orderApp(key, workflows.UpdatePause, mine) })
+			s.at(15*time.Minute, func() { s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: mine}) })
+		},
+		"snoozed": func(s *story, key karmada.BindingKey, mine workflows.ScopedOrder) {
+			s.at(5*time.Minute, func() { s.orderApp(key, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: mine, For: "10m"}) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key := unhealthy(t)
+			s.needConfig(key)
+			mine := workflows.ScopedOrder{Order: jane}
+			mine.Binding = key
+			fleet := func(order string) {
+				s.accepted = append(s.accepted, s.update(workflows.FleetPacerID(""), order, "fleet "+order, jane))
+			}
+			s.at(time.Minute, func() { fleet(workflows.UpdateHalt) })
+			s.at(4*time.Minute, func() { require.True(t, s.applicationStatus(key).Move.WantsPermit) })
+			order(s, key, mine)
+			s.at(6*time.Minute, func() { fleet(workflows.UpdateResume) })
+			s.applicationEnds(phase.ApplicationMigrated)
+			s.movedOnce(15 * time.Minute)
+		})
+	}
+}
+
 // Rules: R4.13-8.
 func TestApplicationFailover_ManyUnhealthyOfOnePolicy_NoneMovesUntilAnOperatorResumes(t *testing.T) {
 	s, key := unhealthy(t)
@@ -336,7 +369,7 @@ func TestPacer_ApplicationsAndClusters_HaveAPaceEach(t *testing.T) {
 		p.ask("m1", 500)
 		for n := range 300 {
 			key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", n)}
-			p.ask("m2", 1, func(r *workflows.PermitRequest) { r.Application, r.FailoverID = &key, key.Name })
+			p.ask("m2", 1, func(r *activities.PermitRequest) { r.Application, r.FailoverID = &key, key.Name })
 		}
 	})
 	status := p.run(2 * time.Minute)
@@ -351,7 +384,7 @@ func TestPacer_ApplicationsAndClusters_HaveAPaceEach(t *testing.T) {
 		}
 	}
 	for class, apart := range map[bool]time.Duration{false: 500 * time.Millisecond, true: time.Second} {
-		at := moments[class]
+		at := slices.SortedFunc(slices.Values(moments[class]), time.Time.Compare) // grants overtake each other on their way
 		require.Greater(t, len(at), int(115*time.Second/apart), "at most 5 %% below its rate")
 		for n := 1; n < len(at); n++ {
 			require.GreaterOrEqual(t, at[n].Sub(at[n-1]), apart, "never above its rate")
@@ -359,6 +392,27 @@ func TestPacer_ApplicationsAndClusters_HaveAPaceEach(t *testing.T) {
 	}
 	require.Positive(t, status.Written)
 	require.Zero(t, status.Unused)
+}
+
+// The first application that asks has the Unhealthy ones counted; those that ask within seconds of that do not again.
+//
+// Rules: R4.5-35, R4.13-8.
+func TestPacer_ManyApplicationsAsk_CountsOnceWhileTheJudgementIsFresh(t *testing.T) {
+	p := newPacing(t)
+	p.pace.ApplicationRate = 5
+	ask := func(name string) {
+		key := karmada.BindingKey{Namespace: "shop", Name: name}
+		p.ask("m2", 1, func(r *activities.PermitRequest) { r.Application, r.FailoverID = &key, name })
+	}
+	before, first, second, later := 0, 0, 0, 0
+	p.at(20*time.Second, func() { before = p.looks; ask("a") })
+	p.at(22*time.Second, func() { first = p.looks; ask("b") })
+	p.at(24*time.Second, func() { second = p.looks })
+	p.at(40*time.Second, func() { ask("c") })
+	p.at(42*time.Second, func() { later = p.looks })
+	p.run(time.Minute)
+	require.Len(t, p.grants, 3)
+	require.Equal(t, []int{1, 1, 2}, []int{first - before, second - before, later - before})
 }
 
 // It was moved, proven and released, and becomes Unhealthy on its new cluster later: its next failover knows.

@@ -16,8 +16,17 @@ var configKey = karmada.BindingKey{Namespace: "shop", Name: "config-configmap"}
 
 // parents makes bindings that need one ConfigMap, and its binding.
 func (s *story) parents(names ...string) {
+	var keys []karmada.BindingKey
 	for _, name := range names {
-		s.world.Change(s.bind(name, []string{"m1"}, "m1", "m2"), func(b *karmada.Binding) {
+		keys = append(keys, s.bind(name, []string{"m1"}, "m1", "m2"))
+	}
+	s.needConfig(keys...)
+}
+
+// needConfig has bindings need one ConfigMap.
+func (s *story) needConfig(keys ...karmada.BindingKey) {
+	for _, key := range keys {
+		s.world.Change(key, func(b *karmada.Binding) {
 			b.PropagateDeps = true
 			b.Annotations = map[string]string{
 				karmada.AnnotationDependencies: `[{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"config"}]`,

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -62,10 +63,10 @@ type Explanation struct {
 	// Move is its migration, as that last said.
 	Move *Migration `json:"migration,omitempty"`
 	// Pace, Paused and Stopped are what holds the queue; Asked is what was requested of the pacer.
-	Pace    pace.Pace     `json:"pace"`
-	Paused  *Order        `json:"paused,omitempty"`
-	Stopped *Order        `json:"stopped,omitempty"`
-	Asked   PermitRequest `json:"asked,omitzero"`
+	Pace    pace.Pace                `json:"pace"`
+	Paused  *Order                   `json:"paused,omitempty"`
+	Stopped *Order                   `json:"stopped,omitempty"`
+	Asked   activities.PermitRequest `json:"asked,omitzero"`
 	// Results are what became of it, by attempt.
 	Results []AttemptResult `json:"results,omitempty"`
 }

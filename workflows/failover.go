@@ -76,15 +76,15 @@ type FailoverState struct {
 	Fenced *proof.Fence `json:"fenced,omitempty"`
 
 	// Dispatch: the pace, the permits, and a drain's own rate.
-	Pace      pace.Pace     `json:"pace"`               // as the pacer last said
-	Asked     PermitRequest `json:"asked"`              // the last request to the pacer
-	AskedAt   time.Time     `json:"askedAt,omitzero"`   // and when
-	Unheard   bool          `json:"unheard,omitempty"`  // the last request did not reach the pacer
-	Newest    int64         `json:"newest,omitempty"`   // the newest permit that was received of
-	Grants    []Grant       `json:"grants,omitempty"`   // permits not yet given to a binding
-	NextSim   time.Time     `json:"nextSim,omitzero"`   // observe: when the next eviction would come
-	NextDrain time.Time     `json:"nextDrain,omitzero"` // when a drain's own rate lets the next move begin
-	Bans      bool          `json:"bans,omitempty"`     // Lifeboat tasks keep the drained cluster from the scheduler
+	Pace      pace.Pace                `json:"pace"`               // as the pacer last said
+	Asked     activities.PermitRequest `json:"asked"`              // the last request to the pacer
+	AskedAt   time.Time                `json:"askedAt,omitzero"`   // and when
+	Unheard   bool                     `json:"unheard,omitempty"`  // the last request did not reach the pacer
+	Newest    int64                    `json:"newest,omitempty"`   // the newest permit that was received of
+	Grants    []Grant                  `json:"grants,omitempty"`   // permits not yet given to a binding
+	NextSim   time.Time                `json:"nextSim,omitzero"`   // observe: when the next eviction would come
+	NextDrain time.Time                `json:"nextDrain,omitzero"` // when a drain's own rate lets the next move begin
+	Bans      bool                     `json:"bans,omitempty"`     // Lifeboat tasks keep the drained cluster from the scheduler
 	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no operator has resumed since.
 	Beside bool `json:"beside,omitempty"`
 

@@ -222,34 +222,6 @@ type FleetObserved struct {
 	ResourceVersion string       `json:"resourceVersion,omitempty"`
 }
 
-// PermitRequest is level-triggered: it says what a cluster wants now.
-type PermitRequest struct {
-	Cluster    string `json:"cluster"`
-	FailoverID string `json:"failoverID"`
-	Want       int    `json:"want"`
-	Priority   int32  `json:"priority"` // of its most urgent binding that has passed the pre-check
-	// Seen is the newest permit that it has received: a request that crossed a grant is stale.
-	Seen int64 `json:"seen,omitempty"`
-	// Open keeps the failover informed of the pace even while it wants no permit; not open withdraws it.
-	Open bool `json:"open"`
-	// Paused makes the pacer refuse every claim of this cluster.
-	Paused bool `json:"paused,omitempty"`
-	// Every is how often the request is repeated: a silent one is forgotten.
-	Every time.Duration `json:"every"`
-	// Application is the binding of an ApplicationFailover, which has a pace of its own; nil for a cluster.
-	// Policy is what it comes from, as [pace.ScopeOfPolicy] takes it.
-	Application *karmada.BindingKey `json:"application,omitempty"`
-	Policy      string              `json:"policy,omitempty"`
-}
-
-// From names the failover that requests: its cluster, or the binding of its application.
-func (r PermitRequest) From() string {
-	if r.Application != nil {
-		return "application " + r.Application.String()
-	}
-	return r.Cluster
-}
-
 // PermitsUsed reports evictions that stand.
 type PermitsUsed struct {
 	Used []PermitUse `json:"used"`

@@ -3,6 +3,7 @@ package workflows
 import (
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -67,7 +68,7 @@ type Orders struct {
 
 // Request is an open PermitRequest and when it was last received.
 type Request struct {
-	PermitRequest
+	activities.PermitRequest
 	Heard time.Time `json:"heard"`
 	// Newest is the newest permit that was granted to it. A request of before that says
 	// nothing about how many more it wants.

@@ -253,7 +253,7 @@ func TestARepeatedRemovalObeysThePause(t *testing.T) {
 		answers["yes"] = p.claim("m1")
 		answers["yet to hear"] = p.claim("m2")
 	})
-	p.at(2*time.Second, func() { p.ask("m1", 0, func(r *workflows.PermitRequest) { r.Paused = true }) })
+	p.at(2*time.Second, func() { p.ask("m1", 0, func(r *activities.PermitRequest) { r.Paused = true }) })
 	p.at(3*time.Second, func() { answers["paused"] = p.claim("m1") })
 	p.at(4*time.Second, func() { p.ask("m1", 0) })
 	p.at(5*time.Second, func() { answers["yes, again"] = p.claim("m1") })
@@ -277,7 +277,7 @@ func TestAPacerThatHasJustBegunRefusesARepeatedRemoval(t *testing.T) {
 	p := newPacing(t)
 	var unknown, paused, resumed *answer
 	p.at(500*time.Millisecond, func() { unknown = p.claim("m1") })
-	p.at(time.Second, func() { p.ask("m1", 0, func(r *workflows.PermitRequest) { r.Paused = true }) })
+	p.at(time.Second, func() { p.ask("m1", 0, func(r *activities.PermitRequest) { r.Paused = true }) })
 	p.at(1100*time.Millisecond, func() { paused = p.claim("m1") })
 	p.at(2*time.Second, func() { p.ask("m1", 0) })
 	p.at(2100*time.Millisecond, func() { resumed = p.claim("m1") })
@@ -295,7 +295,7 @@ func TestTheMostUrgentClusterIsServedFirstAndEqualsInTurn(t *testing.T) {
 	p.at(time.Second, func() {
 		p.ask("m1", 3)
 		p.ask("m2", 3)
-		p.ask("m3", 2, func(r *workflows.PermitRequest) { r.Priority = 7 })
+		p.ask("m3", 2, func(r *activities.PermitRequest) { r.Priority = 7 })
 	})
 	p.run(time.Minute)
 	var order []string
@@ -392,7 +392,7 @@ func TestAPacerWithoutStateWaitsUntilEarlierPermitsHavePassed(t *testing.T) {
 func TestARequestThatIsNotRepeatedIsForgotten(t *testing.T) {
 	p := newPacing(t)
 	p.at(time.Second, func() { p.update(workflows.UpdateHalt, jane) })
-	p.at(2*time.Second, func() { p.ask("m1", 1, func(r *workflows.PermitRequest) { r.Every = 5 * time.Second }) })
+	p.at(2*time.Second, func() { p.ask("m1", 1, func(r *activities.PermitRequest) { r.Every = 5 * time.Second }) })
 	p.at(3*time.Second, func() { p.ask("m2", 1) })
 	p.at(time.Minute, func() { p.update(workflows.UpdateResume, jane) })
 	status := p.run(70 * time.Second)
@@ -407,7 +407,7 @@ func TestAContinuedPacerStillKnowsWhatItHadGranted(t *testing.T) {
 	began := p.env.Now()
 	p.state = &workflows.PacerState{
 		Config: p.pace, Schedule: pace.Schedule{Number: 41, Last: began.Add(8 * time.Second)},
-		Requests: map[string]workflows.Request{"m1": {PermitRequest: workflows.PermitRequest{Cluster: "m1", FailoverID: "e-m1", Want: 1, Open: true, Every: time.Hour}, Heard: began}},
+		Requests: map[string]workflows.Request{"m1": {PermitRequest: activities.PermitRequest{Cluster: "m1", FailoverID: "e-m1", Want: 1, Open: true, Every: time.Hour}, Heard: began}},
 	}
 	p.run(30 * time.Second)
 	require.Len(t, p.grants, 1)
@@ -430,7 +430,7 @@ func TestMalformedSignalsToThePacerHarmNothing(t *testing.T) {
 	p.at(time.Second, func() {
 		p.ask("", 1)
 		p.ask("m2", -1)
-		p.ask("m3", 1, func(r *workflows.PermitRequest) { r.FailoverID = "" })
+		p.ask("m3", 1, func(r *activities.PermitRequest) { r.FailoverID = "" })
 		p.ask("m1", 1)
 	})
 	status := p.run(30 * time.Second)
@@ -482,7 +482,7 @@ func newCrowd(t *testing.T, seed uint64, n int, rate float64) *crowd {
 		// A failover repeats its request; now and then another one is more urgent.
 		for s := time.Second; s < 3*time.Minute; s += 20 * time.Second {
 			c.at(s, func() {
-				c.ask(name, 5000, func(r *workflows.PermitRequest) {
+				c.ask(name, 5000, func(r *activities.PermitRequest) {
 					if !c.mute {
 						r.Priority = int32(c.chance.IntN(2)) //nolint:gosec // 0 or 1
 					}

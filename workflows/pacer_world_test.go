@@ -40,7 +40,7 @@ type pacing struct {
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
 	told    map[string][]pace.Pace
-	wants   map[string]workflows.PermitRequest // what each cluster wants now
+	wants   map[string]activities.PermitRequest // what each cluster wants now
 	writes  []time.Time
 	looks   int // at the fleet
 	moves   int
@@ -61,6 +61,9 @@ type granted struct {
 
 // MayRemove is not asked: the test asks over the real update.
 func (p *pacing) MayRemove(context.Context, string, string, bool) error { return nil }
+
+// Request is not sent: the test signals.
+func (p *pacing) Request(context.Context, activities.PermitRequest) error { return nil }
 
 // Used is not told either.
 func (p *pacing) Used(context.Context, int64, string) error { return nil }
@@ -91,7 +94,7 @@ func newPacing(t *testing.T) *pacing {
 	t.Helper()
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]pace.Pace{}, wants: map[string]workflows.PermitRequest{}}
+	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]pace.Pace{}, wants: map[string]activities.PermitRequest{}}
 	p.env.SetTestTimeout(2 * time.Minute)
 	p.env.SetWorkerOptions(patient)
 	p.env.SetStartTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC))
@@ -108,8 +111,8 @@ func (p *pacing) at(d time.Duration, do func()) { p.env.RegisterDelayedCallback(
 
 // ask sends a request, as the failover of a cluster would, and again after each grant for what
 // is left of it.
-func (p *pacing) ask(cluster string, want int, more ...func(*workflows.PermitRequest)) {
-	r := workflows.PermitRequest{Cluster: cluster, FailoverID: "e-" + cluster, Want: want, Open: true, Every: time.Hour, Seen: p.wants[cluster].Seen}
+func (p *pacing) ask(cluster string, want int, more ...func(*activities.PermitRequest)) {
+	r := activities.PermitRequest{Cluster: cluster, FailoverID: "e-" + cluster, Want: want, Open: true, Every: time.Hour, Seen: p.wants[cluster].Seen}
 	for _, m := range more {
 		m(&r)
 	}

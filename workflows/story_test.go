@@ -151,6 +151,10 @@ func (p *fakePacer) MigratedTooOften(_ context.Context, bindings []string) (map[
 	return until, p.refuse
 }
 
+func (p *fakePacer) Request(context.Context, activities.PermitRequest) error {
+	return errors.New("it takes no signals: the failover requests")
+}
+
 func (p *fakePacer) Used(context.Context, int64, string) error {
 	p.used++
 	return errors.New("it takes no signals: the migration reports")

@@ -184,9 +184,12 @@ func (s *Schedule) Grant(p Pace, now time.Time, cluster string, size int) Permit
 	return g
 }
 
-// TakeBack takes the newest grant back, which was not sent.
-func (s *Schedule) TakeBack(last time.Time) {
-	s.Last, s.Out = last, s.Out[:len(s.Out)-1]
+// TakeBack takes a grant back that nobody received. Its moments are free again where no later ones are out.
+func (s *Schedule) TakeBack(p Permits) {
+	s.Out = slices.DeleteFunc(s.Out, func(g Granted) bool { return g.Number == p.Number })
+	if s.Last.Equal(p.Last()) {
+		s.Last = p.First.Add(-p.Apart)
+	}
 }
 
 // Has reports whether a permit is out, or its use was reported lately.

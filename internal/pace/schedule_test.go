@@ -140,8 +140,14 @@ func TestSchedule_NeverAboveThePace(t *testing.T) {
 				most = max(most, rate)
 			}
 			room := s.Room(normal(rate), limits, now)
-			if size := min(room, rapid.IntRange(0, 60).Draw(t, "want")); size > 0 {
-				for g := s.Grant(normal(rate), now, "m1", size); g.Size > 0; {
+			if size := min(room, rapid.IntRange(0, 60).Draw(t, "want")); size > 1 {
+				g := s.Grant(normal(rate), now, "m1", size-1)
+				lost := s.Grant(normal(rate), now, "m2", 1)
+				if rapid.Bool().Draw(t, "another before it is taken back") {
+					g, lost = lost, g
+				}
+				s.TakeBack(lost)
+				for g.Size > 0 {
 					var p pace.Permit
 					if p, g = g.Take(); p.Earliest.Before(s.NotBefore) || p.Latest.After(now.Add(pace.PermitsEnd)) {
 						t.Fatalf("a permit for %s to %s, granted at %s", p.Earliest, p.Latest, now)
@@ -162,6 +168,18 @@ func TestSchedule_NeverAboveThePace(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestSchedule_TakenBack_ItsMomentsAreFreeUnlessLaterOnesAreOut(t *testing.T) {
+	var s pace.Schedule
+	now := fixtures.T0
+	first, second := s.Grant(normal(1), now, "m1", 2), s.Grant(normal(1), now, "m2", 1)
+	s.TakeBack(first)
+	require.Equal(t, second.First.Add(time.Second), s.Next(normal(1), now))
+	s.TakeBack(second)
+	require.Equal(t, second.First, s.Next(normal(1), now))
+	require.Empty(t, s.Out)
+	require.Equal(t, second.Number+1, s.Grant(normal(1), now, "m1", 1).Number, "no number is given twice")
 }
 
 func TestTheSlowestRateIsNoneToHurryAt(t *testing.T) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -21,11 +22,11 @@ func (s *sim) babble(ctx workflow.Context, x Step) {
 		workflows.SignalMigrationReport: workflows.MigrationReport{Attempt: -1},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
-		workflows.SignalPermitRequest: workflows.PermitRequest{Want: -5},
+		workflows.SignalPermitRequest: activities.PermitRequest{Want: -5},
 		workflows.SignalPermitsUsed:   workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: -1, Binding: "shop/nobody"}}},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
-		workflows.SignalPermitRequest: workflows.PermitRequest{Cluster: x.Cluster, Open: true, Want: 3, Priority: 9},
+		workflows.SignalPermitRequest: activities.PermitRequest{Cluster: x.Cluster, Open: true, Want: 3, Priority: 9},
 		workflows.SignalPermitsUsed:   workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: s.permit(), Binding: ""}}},
 	})
 	_ = workflow.Sleep(ctx, tick)

@@ -199,6 +199,16 @@ func (p ports) Remember(context.Context, string) (activities.PacerMemory, error)
 	return p.s.memory, nil
 }
 
+// Request implements activities.Pacer: the signal arrives, though not at once.
+func (p ports) Request(ctx context.Context, r activities.PermitRequest) error {
+	attemptOf(ctx).sleep(tick)
+	if p.s.dice.chance("report-lost", r.From()) {
+		return errNotRunning
+	}
+	p.s.mail = append(p.s.mail, letter{id: workflows.FleetPacerID(""), signal: workflows.SignalPermitRequest, arg: r, missing: func() {}})
+	return nil
+}
+
 // Used implements activities.Pacer: the signal arrives, though not at once.
 func (p ports) Used(ctx context.Context, permit int64, binding string) error {
 	attemptOf(ctx).sleep(tick)

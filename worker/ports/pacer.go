@@ -53,6 +53,14 @@ func (p Pacer) MayRemove(ctx context.Context, cluster, binding string, applicati
 	return nil
 }
 
+// Request signals what a failover wants.
+func (p Pacer) Request(ctx context.Context, r activities.PermitRequest) error {
+	if err := p.Client.SignalWorkflow(ctx, p.id(), "", workflows.SignalPermitRequest, r); err != nil {
+		return fmt.Errorf("request a permit of %s: %w", p.id(), err)
+	}
+	return nil
+}
+
 // Used reports an eviction to the pacer, in one message with others of this moment.
 func (p Pacer) Used(ctx context.Context, permit int64, binding string) error {
 	return p.Uses.report(ctx, workflows.PermitUse{Number: permit, Binding: binding}, p.used)

@@ -310,8 +310,9 @@ func queuedAs(st *workflows.ApplicationState) phase.Application {
 func (f *failover) check(clock rules.UnhealthyClock) {
 	st := f.st
 	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, State: st.Look.Policy.State, Approval: st.Approval}
+	request := wants(st, 1, clock.Cluster)
 	out, err := flow.Run[activities.PreCheckResult](flow.Doing(f.ctx, "look for somewhere to go for "+st.Key.String()), activities.NamePreCheck, activities.PreCheckRequest{
-		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing, Application: true,
+		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing, Application: true, Request: &request,
 	})
 	if err != nil || len(out.Checks) != 1 {
 		f.block(reason.Unreachable, fmt.Sprint(err))
@@ -321,6 +322,9 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 	switch check.End {
 	case activities.CheckPass:
 		st.Check, st.Checked, st.Tries, st.RetryAt = &check, clock.Cluster, 0, time.Time{}
+		if out.Requested {
+			st.AskedAt = f.now()
+		}
 	case activities.CheckGone, activities.CheckNotTargeting:
 		f.stale = true // the next look says more
 		f.block(check.Reason, check.Message)

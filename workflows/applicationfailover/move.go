@@ -21,14 +21,18 @@ import (
 // with a history of its own.
 const askEvery = 2 * time.Minute
 
-// request asks the pacer for a permit, or withdraws the request.
-func (f *failover) request(ctx workflow.Context, want int) {
-	st := f.st
-	st.AskedAt = f.now()
-	r := workflows.PermitRequest{
-		Cluster: st.Checked, FailoverID: st.FailoverID, Want: want, Priority: st.Look.Policy.Priority, Seen: st.Newest, Open: want > 0,
+// wants is the request for so many permits to leave a cluster.
+func wants(st *workflows.ApplicationState, want int, cluster string) activities.PermitRequest {
+	return activities.PermitRequest{
+		Cluster: cluster, FailoverID: st.FailoverID, Want: want, Priority: st.Look.Policy.Priority, Seen: st.Newest, Open: want > 0,
 		Every: askEvery, Application: &st.Key, Policy: st.Look.PolicyID,
 	}
+}
+
+// request asks the pacer for a permit, or withdraws the request. The first time the pre-check has sent it.
+func (f *failover) request(ctx workflow.Context, want int) {
+	f.st.AskedAt = f.now()
+	r := wants(f.st, want, f.st.Checked)
 	if err := workflow.SignalExternalWorkflow(ctx, workflows.FleetPacerID(f.instance), "", workflows.SignalPermitRequest, r).Get(ctx, nil); err != nil {
 		f.log.Warn("could not request a permit", "error", err)
 	}
@@ -49,13 +53,18 @@ func (f *failover) granted(g workflows.Grant) {
 // permit hands the permit to the migration that waits for it.
 func (f *failover) permit() {
 	m := f.st.Move
-	if m == nil || !m.WantsPermit || f.st.Permit.Number == 0 {
+	if m == nil || !m.WantsPermit || heldBack(f.st, f.now()) || !f.now().Before(f.st.Permit.Latest) {
 		return
 	}
 	m.WantsPermit = false
 	permit := f.st.Permit
 	f.st.Permit = pace.Permit{}
 	workflow.Go(f.ctx, func(ctx workflow.Context) { f.signal(ctx, workflows.SignalPermit, permit) })
+}
+
+// heldBack reports whether an operator has paused or snoozed the application.
+func heldBack(st *workflows.ApplicationState, now time.Time) bool {
+	return st.Paused != nil || st.Snoozed != nil && st.Snoozed.Until.After(now)
 }
 
 // paceChanged takes whether the release is suspected.
@@ -133,7 +142,7 @@ func (f *failover) reported(r workflows.MigrationReport) {
 	st.Move.Progressed(r, f.now())
 	f.dirty = true
 	f.permit()
-	if m := st.Move; m.WantsPermit && f.now().Sub(st.AskedAt) >= askEvery/4 {
+	if m := st.Move; m.WantsPermit && !heldBack(f.st, f.now()) && f.now().Sub(st.AskedAt) >= askEvery/4 {
 		st.AskedAt = f.now()
 		workflow.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
 	}

@@ -3,6 +3,7 @@ package clusterfailover
 import (
 	"slices"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -235,7 +236,7 @@ func (d *dispatcher) requestAhead() {
 }
 
 // request sends the pacer a request.
-func (d *dispatcher) request(want workflows.PermitRequest) {
+func (d *dispatcher) request(want activities.PermitRequest) {
 	err := workflow.SignalExternalWorkflow(d.ctx, workflows.FleetPacerID(d.instance), "", workflows.SignalPermitRequest, want).Get(d.ctx, nil)
 	if err != nil {
 		d.log.Warn("could not reach the pacer: nothing is evicted until it answers", "error", err)
@@ -245,8 +246,8 @@ func (d *dispatcher) request(want workflows.PermitRequest) {
 }
 
 // want is what this failover requests now; without dispatch it wants no permits.
-func (d *dispatcher) want(dispatches bool) workflows.PermitRequest {
-	r := workflows.PermitRequest{
+func (d *dispatcher) want(dispatches bool) activities.PermitRequest {
+	r := activities.PermitRequest{
 		Cluster: d.cluster, FailoverID: d.st.FailoverID, Seen: d.st.Newest, Open: !d.st.Phase.Terminal(), Paused: d.st.Paused != nil, Every: d.st.Terms.AskAgain,
 	}
 	if !dispatches || d.st.Paused != nil {

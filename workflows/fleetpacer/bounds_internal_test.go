@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
@@ -14,10 +15,10 @@ func TestWhatIsTooLongToBeCarriedByThePacerIsNotKept(t *testing.T) {
 	long := strings.Repeat("x", 600_000)
 	p := &pacer{log: flowtest.Silent()}
 	p.st.Requests, p.st.Pace.Tier = map[string]workflows.Request{}, pace.TierNormal
-	p.requested(workflows.PermitRequest{Cluster: long, FailoverID: "e", Open: true})
-	p.requested(workflows.PermitRequest{Cluster: "m1", FailoverID: long, Open: true})
+	p.requested(activities.PermitRequest{Cluster: long, FailoverID: "e", Open: true})
+	p.requested(activities.PermitRequest{Cluster: "m1", FailoverID: long, Open: true})
 	require.Empty(t, p.st.Requests)
-	p.st.Requests["m1"] = workflows.Request{PermitRequest: workflows.PermitRequest{Cluster: "m1"}}
+	p.st.Requests["m1"] = workflows.Request{PermitRequest: activities.PermitRequest{Cluster: "m1"}}
 	require.NoError(t, p.refuseClaim(workflows.Claim{Cluster: "m1", Binding: "shop/cart"}))
 	require.Error(t, p.refuseClaim(workflows.Claim{Cluster: "m1", Binding: long}))
 }

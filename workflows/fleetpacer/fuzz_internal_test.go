@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
@@ -67,7 +68,7 @@ func granting(ctx workflow.Context, size int) *pacer {
 	p.st = workflows.PacerState{
 		Pace: pace.Pace{Tier: pace.TierNormal, Rate: 0.5}, Assessed: now, Schedule: pace.Schedule{Number: 7}, Audited: true,
 		Config:   pace.Config{EvictionRate: 0.5, UnhealthyThreshold: 0.55, MigrationsPerHour: 3},
-		Requests: map[string]workflows.Request{"m1": {PermitRequest: workflows.PermitRequest{Cluster: "m1", FailoverID: "e", Want: 2, Open: true, Every: time.Minute}, Heard: now, Told: true}},
+		Requests: map[string]workflows.Request{"m1": {PermitRequest: activities.PermitRequest{Cluster: "m1", FailoverID: "e", Want: 2, Open: true, Every: time.Minute}, Heard: now, Told: true}},
 	}
 	if size > 0 {
 		p.st.Schedule.Number = 6

@@ -81,29 +81,41 @@ func (l lane) mayGrant() bool {
 // grant gives the permits of the next seconds to the failovers that request them: the most urgent first,
 // equals in equal parts.
 func (p *pacer) grant() {
+	var sent []grant
 	for _, l := range p.lanes() {
 		if l.mayGrant() {
-			l.grant()
+			sent = append(sent, l.grant()...)
 		}
+	}
+	for _, g := range slices.Backward(sent) { // of what is taken back, the newest is first
+		g.received()
 	}
 }
 
-func (l lane) grant() {
-	for room := l.schedule.Room(l.pace, l.st.Config, l.now()); room > 0 && l.fresh(); {
+func (l lane) grant() (sent []grant) {
+	for room := l.schedule.Room(l.pace, l.st.Config, l.now()); room > 0; {
 		r, equals := l.choose()
 		if equals == 0 {
-			return
+			break
 		}
 		size := min(r.Want, (room+equals-1)/equals)
 		room -= size
-		l.grantTo(r, size)
+		sent = append(sent, l.grantTo(r, size))
 	}
+	return sent
+}
+
+// grant is one grant on its way.
+type grant struct {
+	lane
+	to      workflows.Request
+	permits pace.Permits
+	sent    workflow.Future
 }
 
 // grantTo sends one grant. A request is good for one: a failover that needs more requests again after
 // it, so that a failover that receives no signals any more wastes no more than that.
-func (l lane) grantTo(r workflows.Request, size int) {
-	last := l.schedule.Last
+func (l lane) grantTo(r workflows.Request, size int) grant {
 	l.schedule.Number = max(l.st.Schedule.Number, l.st.Applications.Number)
 	permits := l.schedule.Grant(l.pace, l.now(), r.Cluster, size)
 	*l.served = r.From()
@@ -111,16 +123,21 @@ func (l lane) grantTo(r workflows.Request, size int) {
 	l.st.Requests[r.From()] = r
 	l.st.Granted += int64(size)
 	sent := l.send(r, workflows.SignalGrant, workflows.Grant{Permits: permits, FailoverID: r.FailoverID})
-	arrived := l.arrived(r, workflows.SignalGrant, sent)
-	if r.Application != nil {
-		delete(l.st.Requests, r.From()) // it requests again when it needs another
+	return grant{lane: l, to: r, permits: permits, sent: sent}
+}
+
+// received waits until a grant is received. One that is not was never out.
+func (g grant) received() {
+	arrived := g.arrived(g.to, workflows.SignalGrant, g.sent)
+	if g.to.Application != nil {
+		delete(g.st.Requests, g.to.From()) // it requests again when it needs another
 	}
 	if !arrived {
-		l.schedule.TakeBack(last) // no failover received it: it was never out
-		l.st.Granted -= int64(size)
+		g.schedule.TakeBack(g.permits)
+		g.st.Granted -= int64(g.permits.Size)
 		return
 	}
-	workflow.GetMetricsHandler(l.ctx).WithTags(map[string]string{"cluster": r.Cluster}).Counter("lifeboat_permits_granted").Inc(int64(size))
+	workflow.GetMetricsHandler(g.ctx).WithTags(map[string]string{"cluster": g.to.Cluster}).Counter("lifeboat_permits_granted").Inc(int64(g.permits.Size))
 }
 
 // fresh reports whether the judgement in hand is good for a grant: the controller has reported no change

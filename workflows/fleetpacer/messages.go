@@ -3,6 +3,7 @@ package fleetpacer
 import (
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -50,7 +51,7 @@ func (p *pacer) fleetObserved(m workflows.FleetObserved) {
 }
 
 // requested takes what a cluster wants now; a new failover gets the pace.
-func (p *pacer) requested(r workflows.PermitRequest) {
+func (p *pacer) requested(r activities.PermitRequest) {
 	if r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID), len(r.Policy), len(r.From())) > workflows.MaxText {
 		p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitRequest, "cluster", r.Cluster)
 		return
@@ -61,20 +62,20 @@ func (p *pacer) requested(r workflows.PermitRequest) {
 		p.dirty = true
 		return
 	}
-	// A new failover gets the pace with the next judgement, which is due now.
-	told := known && old.FailoverID == r.FailoverID && old.Told
-	p.st.Changed = p.st.Changed || !told
-	next := workflows.Request{PermitRequest: r, Heard: p.now(), Told: told}
+	next := workflows.Request{PermitRequest: r, Heard: p.now()}
 	if known && old.FailoverID == r.FailoverID {
 		follow(&next, old)
 	}
+	// A new failover gets the pace with the next judgement, which is due now; an application needs one that counted.
+	knows := next.Told || r.Application != nil && p.counted && p.holds(next) == nil
+	p.st.Changed = p.st.Changed || !knows
 	p.st.Requests[r.From()] = next
 	p.dirty = true
 }
 
-// follow keeps what was granted to the request before. One that crossed a grant asks for nothing.
+// follow keeps what the request before was granted and told. One that crossed a grant asks for nothing.
 func follow(r *workflows.Request, old workflows.Request) {
-	r.Newest, r.Until = old.Newest, old.Until
+	r.Newest, r.Until, r.Told = old.Newest, old.Until, old.Told
 	if r.Seen < r.Newest && r.Heard.Before(r.Until) {
 		r.Want = 0
 	}

@@ -26,6 +26,7 @@ type pacer struct {
 	waited   bool // this run has waited at least once
 	claims   int  // since this run began: updates are bounded per run
 	unjudged bool // the newest attempt to judge the fleet failed
+	counted  bool // and it counted the Unhealthy applications
 	inbox    flow.Messages
 	trail    trail
 }
@@ -177,7 +178,8 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 	p.unjudged = false
 	for {
 		rate := p.st.Orders.Rate
-		r, err := flow.Run[activities.FleetResult](flow.Doing(p.ctx, "judge the health of the fleet"), activities.NameAssessFleet, activities.FleetRequest{Rate: rate, Applications: p.applicationsWait()})
+		p.counted = p.applicationsWait()
+		r, err := flow.Run[activities.FleetResult](flow.Doing(p.ctx, "judge the health of the fleet"), activities.NameAssessFleet, activities.FleetRequest{Rate: rate, Applications: p.counted})
 		if err != nil {
 			if p.ctx.Err() != nil {
 				return r, p.ctx.Err()
