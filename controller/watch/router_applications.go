@@ -51,6 +51,9 @@ func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
 	}
 	unhealthy := isUnhealthy(b)
 	if !unhealthy && (!was || isHealthy(b)) {
+		if before.moves && !slices.ContainsFunc(before.targets, d.isOpen) {
+			delete(d.applications.unhealthy, b.Key) // the migration is its own, and reports its end
+		}
 		d.applicationGone(now.fact)
 		return
 	}

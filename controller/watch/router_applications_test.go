@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 
@@ -35,6 +36,30 @@ func TestRouter_HealthOfAnApplicationGoesFromUnhealthyToUnknown_HealthyIsSignall
 			require.NoError(t, router.Resync(t.Context(), runs{"fleet-pacer": true}, ""))
 			require.Empty(t, signals.take(), "nothing is started for what is Unknown")
 		}
+	}
+}
+
+// Its own migration reports that it has ended; that of its cluster reports to the failover of the cluster.
+//
+// Rules: R4.13-1, R4.13-12.
+func TestRouter_ApplicationIsHealthyAfterItsMove_IsSignalledWhereAnotherFailoverMovedIt(t *testing.T) {
+	for _, clusterFails := range []bool{false, true} {
+		signals, router := newRouter()
+		router.FollowApplications()
+		router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionTrue))
+		unhealthy, held, released := application("1", karmada.HealthUnhealthy), application("2", karmada.HealthHealthy), application("3", karmada.HealthHealthy)
+		for _, b := range []*karmada.Binding{held, released} {
+			b.Clusters, b.Status.Aggregated[0].Cluster = to("b"), "b"
+		}
+		held.Tasks = []karmada.Task{{FromCluster: "a", Producer: karmada.Producer, Reason: karmada.TaskReason, PurgeMode: karmada.PurgeGracefully}}
+		router.BindingChanged(nil, unhealthy)
+		if clusterFails {
+			router.Opened("a")
+		}
+		router.BindingChanged(unhealthy, held)
+		signals.take()
+		router.BindingChanged(held, released)
+		require.Equal(t, clusterFails, slices.Contains(signals.take(), "application shop/cart@3 start false"))
 	}
 }
 
