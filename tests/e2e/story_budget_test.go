@@ -21,8 +21,9 @@ type budget struct{ own, tasks, failover, pacer float64 }
 const (
 	budgeted     = 24  // bindings that move
 	budgetedRate = "6" // what two cores move without a write that is late
-	// ofAnApplication bounds an application failover (69), its migration (40) and what they cost the pacer (13).
-	ofAnApplication = 135
+	// ofAnApplication bounds an application failover (58), its migration (40) and what they cost the pacer (12), as a mean
+	// over those that are plain: 115, and what a busy machine takes beside.
+	ofAnApplication = 120
 	doing           = "ActivityTaskScheduled "
 )
 
@@ -61,22 +62,30 @@ func eventBudget(s *scene) {
 // each cost, as a mean.
 func (s *scene) applicationsWithin(from, to string) {
 	const n = 4
-	pacer, own, moves := s.events(pacerID), 0, 0
+	plain, own, moves := 0, 0, 0
 	var apps []string
 	for i := range n {
 		apps = append(apps, s.unhealthyOn(fmt.Sprintf("unhealthy%d", i), oneOf(from, to), from, from))
 	}
+	pacer := s.events(pacerID) // none has asked for a permit yet
 	for _, app := range apps {
 		s.applicationEnds(app, "Migrated")
+		move := s.eventsOf(migrationID(from, app), "")
+		if !isPlain(kindsOf(move)) {
+			continue
+		}
+		plain++
 		own += len(s.eventsOf(applicationID(app), ""))
-		moves += len(s.eventsOf(migrationID(from, app), ""))
+		moves += len(move)
 	}
 	for _, e := range s.eventsOf(applicationID(apps[0]), "") {
 		s.Logf("%3d %s %s", e.EventId, e.EventTime.AsTime().Format("05.000"), kindOf(e))
 	}
 	pacer = s.events(pacerID) - pacer
-	say("event_budget: of %d applications each: failover %.1f, migration %.1f, pacer %.1f", n, float64(own)/n, float64(moves)/n, float64(pacer)/n)
-	require.LessOrEqual(s, float64(own+moves+int(pacer))/n, float64(ofAnApplication))
+	require.Positive(s, plain)
+	failover, migration, paces := float64(own)/float64(plain), float64(moves)/float64(plain), float64(pacer)/n
+	say("event_budget: of %d applications, %d of them plain: failover %.1f, migration %.1f, pacer %.1f", n, plain, failover, migration, paces)
+	require.LessOrEqual(s, failover+migration+paces, float64(ofAnApplication))
 }
 
 // allReleased waits until every binding is off a cluster without a task, and their migrations have ended.
@@ -102,15 +111,12 @@ func (s *scene) within(what, from string, pacer int64, most budget) {
 	moved, plain, events, tasks := 0, 0, 0, 0
 	for _, run := range all {
 		told := s.eventsOf(run.id, run.run)
-		does := map[string]int{}
-		for _, e := range told {
-			does[kindOf(e)]++
-		}
+		does := kindsOf(told)
 		if does[doing+activities.NameRelease] == 0 {
 			continue // its permit passed
 		}
 		moved++
-		if does[doing+activities.NameEvict] > 1 || does[doing+activities.NameObserve] > 0 {
+		if !isPlain(does) {
 			continue
 		}
 		plain++
@@ -135,6 +141,20 @@ func (s *scene) within(what, from string, pacer int64, most budget) {
 	}
 	require.LessOrEqual(s, is.failover, most.failover, what)
 	require.LessOrEqual(s, is.pacer, most.pacer, what)
+}
+
+// kindsOf counts events by their kind.
+func kindsOf(events []*history.HistoryEvent) map[string]int {
+	does := map[string]int{}
+	for _, e := range events {
+		does[kindOf(e)]++
+	}
+	return does
+}
+
+// isPlain reports whether a migration wrote once, and had no look of its own.
+func isPlain(does map[string]int) bool {
+	return does[doing+activities.NameEvict] == 1 && does[doing+activities.NameObserve] == 0
 }
 
 // whileItMoves counts the events of a failover from its first migration's start to its last one's end.
