@@ -48,9 +48,7 @@ func TestRouter_ApplicationIsHealthyAfterItsMove_IsSignalledWhereAnotherFailover
 		router.FollowApplications()
 		router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionTrue))
 		unhealthy, held, released := application("1", karmada.HealthUnhealthy), application("2", karmada.HealthHealthy), application("3", karmada.HealthHealthy)
-		for _, b := range []*karmada.Binding{held, released} {
-			b.Clusters, b.Status.Aggregated[0].Cluster = to("b"), "b"
-		}
+		movedTo(held, released)
 		held.Tasks = []karmada.Task{{FromCluster: "a", Producer: karmada.Producer, Reason: karmada.TaskReason, PurgeMode: karmada.PurgeGracefully}}
 		router.BindingChanged(nil, unhealthy)
 		if clusterFails {
@@ -72,7 +70,12 @@ func application(version string, health karmada.Health) *karmada.Binding {
 	}
 }
 
-func to(cluster string) []karmada.TargetCluster { return []karmada.TargetCluster{{Name: cluster}} }
+// movedTo has a binding run on cluster b instead.
+func movedTo(bindings ...*karmada.Binding) {
+	for _, b := range bindings {
+		b.Clusters, b.Status.Aggregated[0].Cluster = []karmada.TargetCluster{{Name: "b"}}, "b"
+	}
+}
 
 // Rules: R4.13-1, R4.13-4.
 func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *testing.T) {
@@ -80,10 +83,7 @@ func TestRouter_UnhealthyApplications_HaveTheirFailoverStartedAndSignalled(t *te
 	scaled, well := application("4", karmada.HealthUnhealthy), application("7", karmada.HealthHealthy)
 	scaled.Generation = 7
 	held, released := application("5", karmada.HealthUnhealthy), application("6", karmada.HealthUnhealthy)
-	held.Clusters, released.Clusters, well.Clusters = to("b"), to("b"), to("b")
-	for _, b := range []*karmada.Binding{held, released, well} {
-		b.Status.Aggregated[0].Cluster = "b"
-	}
+	movedTo(held, released, well)
 	held.Tasks = []karmada.Task{{FromCluster: "a", Producer: karmada.Producer, Reason: karmada.TaskReason, PurgeMode: karmada.PurgeGracefully}}
 	signals, router := newRouter()
 	router.BindingChanged(nil, unhealthy)
