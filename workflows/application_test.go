@@ -220,7 +220,12 @@ func TestApplicationFailover_BindingThatCannotMove_IsBlockedAndGetsNoPermit(t *t
 		"no other candidate":    {change: func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1"} }, reason: reason.Pinned},
 		"a malformed binding":   {change: func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" }, reason: reason.Malformed},
 		"a second evictor":      {change: func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "other"}} }, reason: reason.ForeignTask},
-		"suspended scheduling":  {change: func(b *karmada.Binding) { b.SchedulingSuspended = true }, reason: reason.SchedulingSuspended},
+		"no replicas":           {change: func(b *karmada.Binding) { b.Replicas, b.HasRequirements = 0, true }, reason: reason.NoReplicas},
+		"state, and no status": {change: func(b *karmada.Binding) {
+			b.Application.PurgeMode = karmada.PurgeDirectly // Karmada hands state on in no other
+			b.Application.StateRules = []karmada.StateRule{{Label: "job", Path: "{.jobID}"}}
+		}, reason: reason.StateNotCollected},
+		"suspended scheduling": {change: func(b *karmada.Binding) { b.SchedulingSuspended = true }, reason: reason.SchedulingSuspended},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, key := unhealthy(t)
