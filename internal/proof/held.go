@@ -17,6 +17,8 @@ type HoldVerdict struct {
 	Health reason.Verdict `json:"health"`
 	// On are the targets that were judged.
 	On []karmada.TargetCluster `json:"on,omitempty"`
+	// Unhealthy are those of On whose copies prove nothing.
+	Unhealthy []string `json:"unhealthy,omitempty"`
 	// SourceReady: the failed cluster answers.
 	SourceReady bool `json:"sourceReady,omitempty"`
 }
@@ -38,7 +40,13 @@ func JudgeHold(b *karmada.Binding, failed string, fleet func(name string) (karma
 		suspect[t.Name] = !known || c.ProvesNothing()
 	}
 	v := &HoldVerdict{Placed: Placed(b, failed), On: b.Clusters, SourceReady: source.Ready()}
-	v.Health = Healthy(HealthInput{Binding: b, Failed: failed, Baseline: BaselineFrom(b, failed), Suspect: suspect})
+	in := HealthInput{Binding: b, Failed: failed, Baseline: BaselineFrom(b, failed), Suspect: suspect}
+	v.Health = Healthy(in)
+	for _, t := range b.Clusters {
+		if !in.prove(t).OK {
+			v.Unhealthy = append(v.Unhealthy, t.Name)
+		}
+	}
 	v.Placed.Candidates, v.Health.Candidates = nil, nil
 	return v
 }
@@ -50,6 +58,16 @@ func (v *HoldVerdict) Decides(base Baseline) bool {
 		return true
 	}
 	return !slices.ContainsFunc(v.On, func(t karmada.TargetCluster) bool { return !base.exceeded(t) })
+}
+
+// Breaks reports whether the health of what must prove itself is interrupted for certain: by a copy that has come
+// or grown since the eviction, or by any where none has.
+func (v *HoldVerdict) Breaks(base Baseline) bool {
+	unhealthy := func(t karmada.TargetCluster) bool { return slices.Contains(v.Unhealthy, t.Name) }
+	fresh := slices.ContainsFunc(v.On, base.exceeded)
+	return !v.Health.OK && (v.Decides(base) || slices.ContainsFunc(v.On, func(t karmada.TargetCluster) bool {
+		return unhealthy(t) && (!fresh || base.exceeded(t))
+	}))
 }
 
 // MigrationNews is what of a binding decides how its migration off a cluster goes on. Two

@@ -114,6 +114,21 @@ func TestJudgeHold_NotPlain_HasNoVerdict(t *testing.T) {
 	}
 }
 
+// The break is certain where a copy that must prove itself is not healthy, whatever a look decides about the survivors.
+//
+// Rules: R4.7-56, R4.7-24.
+func TestHoldVerdict_BreaksTheHealthOfWhatMustProveItself(t *testing.T) {
+	m3 := karmada.TargetCluster{Name: "m3", Replicas: 2}
+	base := Baseline{Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}, m3}}
+	b := heldFor()
+	require.False(t, JudgeHold(b, "m1", readyFleet(nil)).Breaks(base))
+	b.Clusters = append(b.Clusters, m3)
+	require.False(t, JudgeHold(b, "m1", readyFleet(nil)).Breaks(base), "m3 alone is not healthy, and may have been ill before")
+	b.Status.Aggregated[0].Health = karmada.HealthUnhealthy
+	require.True(t, JudgeHold(b, "m1", readyFleet(nil)).Breaks(base), "m2 has come")
+	require.True(t, JudgeHold(b, "m1", readyFleet(nil)).Breaks(Baseline{Clusters: b.Clusters}), "none has come or grown")
+}
+
 // A copy that was ill at the eviction need not be healthy: only a look knows.
 //
 // Rules: R4.7-56, R4.7-25.
