@@ -399,6 +399,44 @@ func TestPacer_ApplicationsAndClusters_HaveAPaceEach(t *testing.T) {
 	require.Zero(t, status.Unused)
 }
 
+// What an operator waived is over once the share was lower for a window, whether or not anything asked meanwhile: the
+// next bad release is suspected anew.
+//
+// Rules: R4.13-8, R4.5-35.
+func TestPacer_ReleaseIsSuspectedAgainAfterAWaiver_HoldsItsApplications(t *testing.T) {
+	p := newPacing(t)
+	p.pace.ApplicationRate, p.pace.BreakerShare, p.pace.BreakerWindow = 5, 0.2, 5*time.Minute
+	var all []karmada.BindingKey
+	turn := func(health karmada.Health) {
+		for _, key := range all {
+			p.world.Change(key, func(b *karmada.Binding) {
+				b.Application = &karmada.ApplicationFailover{}
+				b.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m2", Applied: true, Health: health}}
+			})
+		}
+	}
+	for n := range 5 {
+		key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}
+		p.world.AddBinding(karmada.Binding{Key: key, Replicas: 1, Clusters: []karmada.TargetCluster{{Name: "m2", Replicas: 1}}})
+		all = append(all, key)
+	}
+	ask := func(key karmada.BindingKey) {
+		p.ask("m2", 1, func(r *activities.PermitRequest) { r.Application, r.FailoverID = &key, key.Name })
+	}
+	granted := 0
+	turn(karmada.HealthUnhealthy)
+	p.at(time.Second, func() { ask(all[0]) })
+	p.at(30*time.Second, func() {
+		require.Empty(t, p.grants, "suspected")
+		p.update(workflows.UpdateResume, workflows.Order{Who: "jane", Reason: "it is the place"})
+	})
+	p.at(time.Minute, func() { granted = len(p.grants); turn(karmada.HealthHealthy) })
+	p.at(10*time.Minute, func() { turn(karmada.HealthUnhealthy); ask(all[1]) })
+	p.run(11 * time.Minute)
+	require.Equal(t, 1, granted)
+	require.Len(t, p.grants, 1)
+}
+
 // The first application that asks has the Unhealthy ones counted; those that ask within seconds of that do not again.
 //
 // Rules: R4.5-35, R4.13-8.

@@ -35,7 +35,7 @@ type pacer struct {
 const MemoOrders = "lifeboatOrders"
 
 // How old a judgement of the fleet gets while the controller reports no change: while a
-// failover waits for permits, while failovers only follow the pace, and while none runs. The
+// failover waits for permits, while failovers only follow the pace or a release was suspected, and else. The
 // last two are for a controller that is away.
 const (
 	reassess = 5 * time.Second
@@ -178,7 +178,7 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 	p.unjudged = false
 	for {
 		rate := p.st.Orders.Rate
-		p.counted = p.applicationsWait()
+		p.counted = p.applicationsWait() || len(p.st.Suspicions) > 0 // one ends only by a count
 		r, err := flow.Run[activities.FleetResult](flow.Doing(p.ctx, "judge the health of the fleet"), activities.NameAssessFleet, activities.FleetRequest{Rate: rate, Applications: p.counted})
 		if err != nil {
 			if p.ctx.Err() != nil {
@@ -211,7 +211,7 @@ func (p *pacer) lasts() time.Duration {
 		return lookAgain
 	case p.wanted() || len(p.st.Suspicions.Holding()) > 0 && p.applicationsWait():
 		return reassess
-	case len(p.st.Requests) > 0:
+	case len(p.st.Requests) > 0, len(p.st.Suspicions) > 0:
 		return followed
 	default:
 		return unasked
