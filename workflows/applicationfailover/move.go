@@ -161,10 +161,12 @@ func (f *failover) finished(r record.Result) {
 	if r.Reason == reason.TakenOver {
 		st.TakenBy = workflows.ClusterFailoverID(f.instance, st.Cluster)
 	}
-	switch {
-	case r.Wrote: // what comes to that cluster from now on is another copy
+	if r.Wrote { // what comes to that cluster from now on is another copy
 		st.Clocks = slices.DeleteFunc(st.Clocks, func(k rules.UnhealthyClock) bool { return k.Cluster == st.Cluster })
-	case st.Stopped == nil:
+		return
+	}
+	st.Before = nil // where it is now, no move of this failover has brought it
+	if st.Stopped == nil {
 		f.block(r.Reason, r.Message)
 	}
 }
