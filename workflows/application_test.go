@@ -119,6 +119,26 @@ func TestApplicationFailover_UnhealthyForItsToleration_MovesAndHoldsTheOldCopyUn
 	require.Equal(t, "m2", s.ended.Arrivals[0].Cluster)
 }
 
+// Rules: R4.13-6, R4.8-11, R4.8-13.
+func TestApplicationFailover_PurgeModeOfTheBinding_SaysHowTheOldCopyGoes(t *testing.T) {
+	for mode, outcome := range map[karmada.PurgeMode]phase.Outcome{
+		karmada.PurgeGracefully: phase.OutcomeMigrated, karmada.PurgeDirectly: phase.OutcomeMigrated, karmada.PurgeNever: phase.OutcomeKept,
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			s, key := unhealthy(t)
+			s.world.Change(key, func(b *karmada.Binding) { b.Application.PurgeMode = mode })
+			both := false
+			s.looks = append(s.looks, func() { both = both || s.world.HasWork(key, "m1") && s.world.HasWork(key, "m2") })
+			s.applicationEnds(phase.ApplicationMigrated)
+			require.Equal(t, outcome, s.ended.Last.Outcome)
+			require.Len(t, s.world.Log("evict"), 1)
+			require.Equal(t, mode != karmada.PurgeDirectly, both, "both copies stand at some time")
+			require.Equal(t, mode == karmada.PurgeNever, s.world.HasWork(key, "m1"), "the old copy stays")
+			require.True(t, s.world.HasWork(key, "m2"))
+		})
+	}
+}
+
 // Rules: R4.13-2.
 func TestApplicationFailover_HealthyInTime_MovesNothing(t *testing.T) {
 	s, key := unhealthy(t)

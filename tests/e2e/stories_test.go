@@ -92,6 +92,7 @@ var stories = []story{
 	{name: "application_moves", short: "ill", size: 2, tell: unhealthyMoves},
 	{name: "application_heals_in_time", short: "well", size: 2, tell: unhealthyHeals},
 	{name: "application_is_unhealthy_there_too", short: "there", size: 3, tell: unhealthyThere},
+	{name: "old_copies_of_applications", short: "olds", size: 2, tell: oldCopiesOfApplications},
 	{name: "cluster_fails_while_its_application_moves", short: "both", size: 2, tell: clusterFailsMeanwhile},
 	// The longest first: as many of these at once as there are labs, each on a lab that plays no other meanwhile.
 	{name: "console", short: "member", size: 4, space: "shop", tell: consoleStories, alone: true},
@@ -101,6 +102,7 @@ var stories = []story{
 	{name: "crash_sample", short: "crash", size: 1, tell: crashSample, alone: true},
 	{name: "second_evictor_in_mid_failover", short: "rival", size: 2, tell: secondEvictor, alone: true},
 	{name: "clusters_that_fail_at_once_share_one_pace", short: "pace", size: 4, tell: onePace, alone: true},
+	{name: "applications_and_clusters_have_a_pace_each", short: "class", size: 3, tell: bothClasses, alone: true},
 	{name: "release_is_suspected", short: "release", size: 2, tell: badRelease, alone: true},
 	{name: "plugin_on_a_users_task_queue", short: "plug", size: 2, tell: usersPlugin, alone: true},
 	{name: "leaders_change_hands", short: "reign", size: 2, tell: leadersChange, alone: true},

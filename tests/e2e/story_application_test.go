@@ -3,9 +3,11 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/pacelaw"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,11 +39,17 @@ func (s *scene) unhealthyOn(name string, placement object, home string, unhealth
 
 // unhealthyFor is unhealthyOn for one that tolerates it for so long.
 func (s *scene) unhealthyFor(lasts time.Duration, name string, placement object, home string, unhealthy ...string) string {
+	return s.unhealthyPurging("Gracefully", lasts, name, placement, home, unhealthy...)
+}
+
+// unhealthyPurging is unhealthyFor for one with such a purge mode.
+func (s *scene) unhealthyPurging(mode string, lasts time.Duration, name string, placement object, home string, unhealthy ...string) string {
 	u := deployment(s.namespace(), name, home, 1, placement)
-	specOf(u)["failover"] = object{"application": object{
-		"decisionConditions": object{"tolerationSeconds": int64(lasts / time.Second)},
-		"purgeMode":          "Gracefully", "gracePeriodSeconds": int64(600),
-	}}
+	application := object{"decisionConditions": object{"tolerationSeconds": int64(lasts / time.Second)}, "purgeMode": mode}
+	if mode == "Gracefully" {
+		application["gracePeriodSeconds"] = int64(600)
+	}
+	specOf(u)["failover"] = object{"application": application}
 	annotate(u, faultNeverReadyOn, strings.Join(unhealthy, ","))
 	s.put(u)
 	return keyOf(u)
@@ -201,6 +209,90 @@ func clusterFailsMeanwhile(s *scene) {
 	s.evicted(app, from)
 	s.releasedWhenItRan(app, from)
 	s.recovers(from, map[string]string{app: "Migrated"})
+}
+
+// oldCopiesOfApplications has two workloads leave, each with a purge mode of its own: one Directly, so that its new copy
+// begins when the old one is gone, and one Never, whose old copy stays until an operator releases it.
+//
+// Rules: R4.13-6, R4.8-11, R4.8-13.
+func oldCopiesOfApplications(s *scene) {
+	from, to := s.c(1), s.c(2)
+	first := s.unhealthyPurging("Directly", tolerated, "first", oneOf(from, to), from, from)
+	kept := s.unhealthyPurging("Never", tolerated, "kept", oneOf(from, to), from, from)
+	s.await("the new copy of "+first+" runs", func() (bool, string) {
+		if s.work(first, from) != nil {
+			require.Nil(s, s.work(first, to), "two copies")
+		}
+		b := s.find(first)
+		return !b.on(from) && b.settled(), fmt.Sprintf("%+v", b)
+	})
+	require.Equal(s, "Migrated", s.applicationEnds(first, "Migrated").Last.Outcome)
+	require.Equal(s, "Kept", s.applicationEnds(kept, "Migrated").Last.Outcome)
+	s.evicted(first, from)
+	s.released(first, from)
+	s.evicted(kept, from)
+	require.NotNil(s, s.work(kept, from))
+	require.Len(s, s.find(kept).held(from), 1)
+
+	s.order("release", kept, "--cluster", from)
+	s.purged(kept, from)
+}
+
+// bothClasses has six bindings leave a cluster that failed, and six applications another one, at one eviction a second
+// each, from the same moment on.
+//
+// It guards by the API server's own timestamps that each class keeps its rate, and that neither waits for the other:
+// together they are quicker than one rate allows.
+//
+// Rules: R4.13-11.
+func bothClasses(s *scene) {
+	const each = 6
+	s.with("applicationFailover.rate=1", "applicationFailover.breakerShare=1", "pace.evictionRate=1")
+	s.rule(time.Second, time.Second)
+	failed, well, to := s.c(1), s.c(2), s.c(3)
+	bindings, applications := map[string][]string{}, map[string][]string{}
+	for n := range each {
+		bindings[failed] = append(bindings[failed], s.deploy(fmt.Sprintf("binding%d", n), failed, 1, oneOf(failed, to)))
+	}
+	s.order("pause", "fleet")
+	for n := range each {
+		applications[well] = append(applications[well], s.unhealthyOn(fmt.Sprintf("app%d", n), oneOf(well, to), well, well))
+	}
+	s.kill(failed)
+	s.awaitFailover(failed, "all are ready, and halted", func(e *clusterFailover) bool {
+		return !slices.ContainsFunc(bindings[failed], func(key string) bool {
+			q := e.queued(key)
+			return q == nil || q.State != "ready" || q.Reason != "Halted"
+		})
+	})
+	for _, app := range applications[well] {
+		s.applicationIs(app, "Queued", "AwaitingPermit")
+	}
+	s.order("resume", "fleet")
+
+	s.phase(failed, "Evacuated")
+	for _, app := range applications[well] {
+		s.applicationEnds(app, "Migrated")
+	}
+	s.catchUp()
+	ofClusters, ofApplications := s.evictedAt(bindings), s.evictedAt(applications)
+	require.Len(s, ofClusters, each)
+	require.Len(s, ofApplications, each)
+	rate := pacelaw.Rate{First: 1}
+	require.Empty(s, rate.Broken(ofClusters))
+	require.Empty(s, rate.Broken(ofApplications))
+	all := slices.SortedFunc(slices.Values(slices.Concat(ofClusters, ofApplications)), time.Time.Compare)
+	require.NotEmpty(s, rate.Broken(all), "one class waited for the other: %v and %v", ofClusters, ofApplications)
+	s.recovers(failed, outcomes(bindings[failed], "Migrated"))
+}
+
+// outcomes has the same outcome for each.
+func outcomes(keys []string, outcome string) map[string]string {
+	all := map[string]string{}
+	for _, key := range keys {
+		all[key] = outcome
+	}
+	return all
 }
 
 // explainedSick: explain says what the failover of an application does, how its copies are, and what holds the old one.
