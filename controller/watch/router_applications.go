@@ -43,7 +43,7 @@ func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
 		return
 	}
 	before, was := d.applications.unhealthy[b.Key]
-	if slices.ContainsFunc(b.Tasks, karmada.Task.OnItsWay) && !slices.ContainsFunc(before.targets, b.ServesOn) {
+	if hasLeft(b, before.targets) {
 		if before.starts, before.moves = false, true; was {
 			d.applications.unhealthy[b.Key] = before
 		}
@@ -62,6 +62,17 @@ func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
 	if !was || before.health != health {
 		d.signals.Application(now.fact, unhealthy)
 	}
+}
+
+// hasLeft reports whether migrations hold old copies of a binding, and nothing of it is left where it was before them.
+func hasLeft(b *karmada.Binding, targets []string) bool {
+	held := false
+	for _, task := range b.Tasks {
+		if task.OnItsWay() {
+			held, targets = true, slices.Concat(targets, task.ClustersBeforeFailover)
+		}
+	}
+	return held && !slices.ContainsFunc(targets, b.ServesOn)
 }
 
 // applicationGone signals, once, to the failover of an application that every copy is Healthy, or that it has no

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -58,6 +59,26 @@ func TestRouter_ApplicationIsHealthyAfterItsMove_IsSignalledWhereAnotherFailover
 		signals.take()
 		router.BindingChanged(held, released)
 		require.Equal(t, clusterFails, slices.Contains(signals.take(), "application shop/cart@3 start false"))
+	}
+}
+
+// The copy beside one that moves has its own clock, also once every copy was Healthy meanwhile.
+//
+// Rules: R4.13-1, R4.13-2.
+func TestRouter_CopyBesideOneThatMoves_IsSignalled(t *testing.T) {
+	signals, router := newRouter()
+	router.FollowApplications()
+	router.ClusterChanged(nil, cluster("a", "1", corev1.ConditionTrue))
+	var last *karmada.Binding
+	for n, health := range []karmada.Health{karmada.HealthHealthy, karmada.HealthUnhealthy, karmada.HealthHealthy} {
+		now := application(strconv.Itoa(n), health)
+		now.Tasks = []karmada.Task{{
+			FromCluster: "b", Producer: karmada.Producer, Reason: karmada.TaskReason, PurgeMode: karmada.PurgeGracefully, ClustersBeforeFailover: []string{"a", "b"},
+		}}
+		signals.take()
+		router.BindingChanged(last, now)
+		last = now
+		require.Equal(t, n > 0, slices.Contains(signals.take(), fmt.Sprintf("application shop/cart@%d start %t", n, health == karmada.HealthUnhealthy)))
 	}
 }
 
