@@ -79,7 +79,13 @@ func (a applicationAssessor) AssessApplication(ctx context.Context, r Applicatio
 
 // readCopies reads how each copy is, and where an earlier failover moved them.
 func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding, r ApplicationRequest, out *Application) error {
-	fleet, err := a.recent().Clusters(ctx)
+	var clocks []string // what stops one may have just been signalled
+	for _, item := range b.Status.Aggregated {
+		if item.Health == karmada.HealthUnhealthy {
+			clocks = append(clocks, item.Cluster)
+		}
+	}
+	fleet, err := a.fleetWith(ctx, clocks...)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,28 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 )
+
+// The signal that a cluster fails has the failover look: a list of before would have its clock run on.
+//
+// Rules: R4.13-4.
+func TestAssessApplication_ClusterFailsSinceTheFleetWasListed_StopsTheClock(t *testing.T) {
+	b := newBench(t)
+	b.acts.Recent = activities.NewRecent(b.world, world.Clock{W: b.world})
+	b.acts.Settings.Applications = true
+	b.world.Change(appKey("app"), func(x *karmada.Binding) {
+		x.Application = &karmada.ApplicationFailover{}
+		x.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Applied: true, Health: karmada.HealthUnhealthy}}
+	})
+	look := func() bool {
+		return must[activities.Application](b, activities.NameAssessApplication, activities.ApplicationRequest{Key: appKey("app")}).Copies[0].ClusterFails
+	}
+	require.False(t, look())
+	b.world.SetReady("m1", false)
+	require.True(t, look())
+}
 
 // The request for a permit is sent with the pre-check where nothing else is missing.
 //
