@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 

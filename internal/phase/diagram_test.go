@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 )
 
 // The diagrams in the documents are printed from the tables.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 )
 
 // BenchmarkPreCheck checks 200 bindings against a fleet of 50 clusters.

@@ -3,9 +3,9 @@ package placement_test
 import (
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )

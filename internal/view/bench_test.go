@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 )
 
 // BenchmarkFailoverPage draws the page of a failover with 20,000 bindings in its tables.

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/fixtures"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 )
 
 func applicationPages() map[string]view.Application {

@@ -41,7 +41,6 @@ var within = map[string][]string{
 	"internal/queue":             {"internal/karmada", "internal/pace", "internal/placement", "internal/proof", "internal/reason", "internal/rules"},
 	"internal/record":            {"internal/karmada", "internal/phase", "internal/proof", "internal/queue", "internal/reason", "internal/rules"},
 	"internal/view":              judging,
-	"internal/fixtures":          {"internal/karmada", "internal/pace"},
 	"internal/telemetry":         judging,
 	"internal/audit":             judging,
 	"config":                     judging,
@@ -50,7 +49,6 @@ var within = map[string][]string{
 	"activities":                 beside("internal/telemetry", "internal/view"),
 	"workflows":                  beside("activities", "internal/view"),
 	"workflows/flow":             beside("activities", "workflows"),
-	"workflows/flowtest":         beside("activities", "workflows"),
 	"workflows/clusterfailover":  beside("activities", "internal/view", "workflows"),
 	"workflows/bindingmigration": beside("activities", "internal/view", "workflows"),
 	"workflows/fleetpacer":       beside("activities", "internal/view", "workflows"),
@@ -66,8 +64,8 @@ var within = map[string][]string{
 // beside are the pure core and other folders.
 func beside(others ...string) []string { return slices.Concat(judging, others) }
 
-// helping are the folders that tests alone import: fakes and fixtures.
-var helping = []string{"internal/fixtures", "tests"}
+// helping is the folder that tests alone import: fakes and fixtures.
+const helping = "tests"
 
 // core is what the pure core may import besides the standard library.
 var core = []string{
@@ -173,10 +171,7 @@ func TestTheTableOfImportsHolds(t *testing.T) {
 		}
 		for _, imported := range f.imports {
 			ours, isOurs := strings.CutPrefix(imported, module+"/")
-			helped := f.test && belowAny(ours, helping)
-			if isOurs && below(ours, "internal/fixtures") && !f.test {
-				t.Errorf("%s imports %s: tests alone import it", f.path, ours)
-			}
+			helped := f.test && below(ours, helping)
 			if isOurs && !below(ours, self) && !belowAny(ours, within[self]) && !helped {
 				t.Errorf("%s imports %s: %s may import %v of this module", f.path, ours, self, within[self])
 			}
@@ -186,7 +181,7 @@ func TestTheTableOfImportsHolds(t *testing.T) {
 
 // The root of workflows is the contract: it knows no workflow, and no workflow knows another.
 func TestNoWorkflowImportsAnother(t *testing.T) {
-	shared := map[string]bool{"workflows": true, "workflows/flow": true, "workflows/flowtest": true}
+	shared := map[string]bool{"workflows": true, "workflows/flow": true}
 	for _, f := range files(t, "workflows", "workflows/registry") {
 		for _, imported := range f.imports {
 			ours, isOurs := strings.CutPrefix(imported, module+"/")

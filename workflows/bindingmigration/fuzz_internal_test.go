@@ -11,8 +11,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"go.temporal.io/sdk/workflow"
 )
 

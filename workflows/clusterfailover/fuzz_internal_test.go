@@ -15,8 +15,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"go.temporal.io/sdk/workflow"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"go.temporal.io/sdk/workflow"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/lifeboat-failover/lifeboat/workflows/flowtest"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 )
