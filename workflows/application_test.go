@@ -510,6 +510,33 @@ func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationA
 	s.movedOnce(tolerated)
 }
 
+// Where another hand moved it before its migration wrote, it has arrived by no move, and has a time of its own there.
+//
+// Rules: R4.13-6, R4.13-7.
+func TestApplicationFailover_AnotherHandMovesItFirst_ItMovesFromThere(t *testing.T) {
+	s, key := unhealthy(t)
+	uid := s.world.Peek(key).UID
+	s.carried = &workflows.ApplicationState{
+		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationMoving, Attempt: 1, Cluster: "m1", Before: []string{"m1"},
+		Look: activities.Application{UID: uid}, Move: &workflows.Migration{Key: key, UID: uid, Attempt: 1, Phase: phase.MigrationChecking, Heard: storyBegins},
+	}
+	s.env.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: "ended"})
+	s.at(time.Second, func() {
+		s.world.Change(key, func(b *karmada.Binding) { b.Clusters[0].Name = "m2" })
+		s.world.PutWork(karmada.Work{Namespace: "karmada-es-m2", Name: "shop-app", Cluster: "m2", UID: "w2"})
+		s.health(key, "m2", karmada.HealthUnhealthy)
+		err := s.env.SignalWorkflowByID(workflows.ApplicationFailoverID("", key), workflows.SignalMigrationReport, workflows.MigrationReport{
+			FailoverID: "first", Attempt: 1, Key: key, UID: uid, Phase: phase.MigrationDone,
+			Result: &record.Result{Key: key, UID: uid, Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers},
+		})
+		require.NoError(t, err)
+	})
+	s.at(3*time.Minute, func() { require.Len(t, s.world.Log("evict"), 1) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(tolerated)
+	require.Equal(t, "m2", s.world.Log("evict")[0].Cluster)
+}
+
 // A run that continues another begins before that has seen where the last migration brought the application.
 //
 // Rules: R4.13-7.
