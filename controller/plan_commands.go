@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -24,13 +25,16 @@ type planOptions struct {
 func (a *app) planCommand() *cobra.Command {
 	o := planOptions{form: show.NewForm()}
 	cmd := &cobra.Command{
-		Use:   "plan [<cluster>]",
-		Short: "Show what would happen if a cluster failed now, or what is left where one has",
+		Use:   "plan [<cluster> | <binding>]",
+		Short: "Show what would happen if a cluster failed, or an application moved, now",
 		Long: `Show what would happen if a cluster failed now: for each binding on it whether it would move, when it is
 due and when its turn would come, where it could go, and what blocks it. The judgements are those of
 the failover itself, over Karmada as it is now; room that is promised to one binding is not promised to the
 next. Where a migration holds the copy on a recovered former cluster, plan queries that migration, as the write
 does. Where the cluster fails over already, plan shows what is left. Nothing is written.
+
+For a binding, <namespace>/<binding>: what would happen if the time ran out for which spec.failover.application
+lets each of its copies be Unhealthy.
 
 The settings are those that the workers publish; --config, --set and the environment win over them, to
 show what they would change. The plan assumes that the cluster is not Ready from now on, and that no other
@@ -40,13 +44,14 @@ failover uses the fleet's pace.
 first, counted from the highest priority on; then the one that takes longest.`,
 		Example: `  lifeboat plan member1
   lifeboat plan member1 -o json
+  lifeboat plan shop/cart-deployment
   lifeboat plan --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
-				return process.Usage(cmd, "want a cluster, or --all")
+				return process.Usage(cmd, "want a cluster, a binding, or --all")
 			}
 			if !o.all {
-				return exactly(1, "<cluster>, or --all")(cmd, args)
+				return exactly(1, "<cluster>, <binding>, or --all")(cmd, args)
 			}
 			return nil
 		},
@@ -72,6 +77,9 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 		}
 		return answered(cmd, &o.form, plans, func(p show.Page) { plan.View{Page: p}.All(plans) })
 	}
+	if strings.Contains(args[0], "/") {
+		return planApplication(cmd, o, source, args[0])
+	}
 	one, err := source.Cluster(cmd.Context(), args[0])
 	if errors.Is(err, plan.ErrNotFound) {
 		if _, unknown := clusterNamed(cmd.Context(), source.Karmada, args[0]); unknown != nil {
@@ -82,6 +90,22 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 		return err
 	}
 	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p, Rows: o.rows}.Cluster(one) })
+}
+
+func planApplication(cmd *cobra.Command, o planOptions, source plan.Source, binding string) error {
+	ref, err := subject.Parse(binding, "")
+	if err != nil {
+		return err
+	}
+	b, err := ref.Find(cmd.Context(), source.Karmada)
+	if err != nil {
+		return err
+	}
+	one, err := source.Application(cmd.Context(), &b)
+	if err != nil {
+		return err
+	}
+	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p}.Application(one) })
 }
 
 // planning opens a session for a plan, which needs Karmada alone. The caller closes the session.

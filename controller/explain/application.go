@@ -3,7 +3,6 @@ package explain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -24,7 +23,7 @@ type Application struct {
 	Off string `json:"off,omitempty"`
 	// Tolerated is for how long a copy may be Unhealthy.
 	Tolerated time.Duration `json:"tolerated"`
-	Copies    []Copy        `json:"copies,omitempty"`
+	Copies    []plan.Copy   `json:"copies,omitempty"`
 	// Failover is the answer of the application's failover, nil when none runs; WorkflowID and Link are its own.
 	Failover   *workflows.ApplicationStatus `json:"failover,omitempty"`
 	WorkflowID string                       `json:"workflowID,omitempty"`
@@ -35,12 +34,6 @@ type Application struct {
 	Migration *workflows.MigrationStatus `json:"migration,omitempty"`
 	// Last is the last failover that is over, nil without one.
 	Last *status.PastFailover `json:"last,omitempty"`
-}
-
-// Copy is a copy of an application; IfOver is the effect if its time ran out now.
-type Copy struct {
-	rules.CopyHealth
-	IfOver plan.Binding `json:"ifOver"`
 }
 
 // off is why no failover of an application runs, by the configuration.
@@ -87,18 +80,6 @@ func (s Source) queryApplication(ctx context.Context, key karmada.BindingKey, a 
 			a.Migration = &m
 		}
 	}
-}
-
-// foresee judges each copy as if its time were over.
-func (a *Application) foresee(ctx context.Context, by *activities.Planner, b *karmada.Binding, at time.Time) error {
-	copies, err := by.ForeseeApplication(ctx, b, at)
-	if err != nil {
-		return fmt.Errorf("judge %s as an application: %w", b.Key, err)
-	}
-	for i := range copies {
-		a.Copies = append(a.Copies, Copy{copies[i].CopyHealth, plan.BindingOf(&copies[i].Foreseen)})
-	}
-	return nil
 }
 
 // reasons are those for which the application does not move, or would not.

@@ -200,7 +200,7 @@ func (s Source) foresee(ctx context.Context, b *karmada.Binding, out *Explained)
 		return err
 	}
 	if out.Application != nil {
-		if err := out.Application.foresee(ctx, s.Planner(snapshot), b, s.Now()); err != nil {
+		if out.Application.Copies, err = plan.Copies(ctx, s.Planner(snapshot), b, s.Now()); err != nil {
 			return err
 		}
 	}

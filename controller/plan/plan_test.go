@@ -52,6 +52,35 @@ func fleet(t *testing.T) (*world.World, Source) {
 	return w, Source{Karmada: w, Settings: settings, Away: errors.New("no route"), Now: func() time.Time { return now }}
 }
 
+// Rules: R4.13-5, R4.13-6.
+func TestApplication_JudgesEachCopyAsIfItsTimeWereOver(t *testing.T) {
+	w, source := fleet(t)
+	of := func(name string) (string, Application) {
+		b := w.Peek(karmada.BindingKey{Namespace: "shop", Name: name})
+		a, err := source.Application(t.Context(), &b)
+		require.NoError(t, err)
+		var out strings.Builder
+		View{Page: show.Page{Out: &out, Now: now}}.Application(a)
+		return out.String(), a
+	}
+	text, a := of("cart")
+	require.Contains(t, text, "it has no spec.failover.application")
+	require.False(t, a.Follows)
+
+	for _, name := range []string{"cart", "till"} {
+		w.Change(karmada.BindingKey{Namespace: "shop", Name: name}, func(b *karmada.Binding) {
+			b.Application = &karmada.ApplicationFailover{TolerationSeconds: 300}
+			b.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Applied: true, Health: karmada.HealthUnhealthy}}
+		})
+	}
+	text, a = of("cart")
+	require.Equal(t, activities.ProspectMoves, a.Copies[0].IfOver.Verdict)
+	require.Regexp(t, `m1 +Unhealthy +Moves +m2`, text)
+	text, a = of("till")
+	require.Equal(t, activities.ProspectBlocked, a.Copies[0].IfOver.Verdict)
+	require.Contains(t, text, string(reason.NoTarget))
+}
+
 func bind(w *world.World, name string, priority int32, on, may string) {
 	w.AddBinding(karmada.Binding{
 		Key: karmada.BindingKey{Namespace: "shop", Name: name}, Replicas: 2, Priority: priority, SchedulerName: karmada.DefaultSchedulerName,

@@ -198,6 +198,7 @@ var enforced = []Step{
 	look("lifeboat history member1", "Recovered(.|\n)*shop/cart-deployment +Restored"),
 	run("lifeboat history member1 --limit 1", "Recovered"),
 	run("lifeboat history shop/cart-deployment", "No failover is over"),
+	run("lifeboat plan shop/cart-deployment", "no spec.failover.application"),
 	look("lifeboat history member1 --audit /var/log/lifeboat -o json", "Restored"),
 	run("lifeboat history --audit <file or folder>", "member1"),
 	run("lifeboat explain shop/cart-deployment --audit /var/log/lifeboat -o json", "cart-deployment"),

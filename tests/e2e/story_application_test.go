@@ -319,6 +319,18 @@ func (s *scene) explainedSick(binding, on string) {
 	require.Equal(s, on, x.Application.Copies[0].Cluster)
 	require.Equal(s, "Unhealthy", x.Application.Copies[0].Health)
 	require.NotEmpty(s, x.Application.Copies[0].IfOver.Verdict)
+	planned, err := told[struct {
+		Follows bool `json:"follows"`
+		Copies  []struct {
+			Cluster string `json:"cluster"`
+			IfOver  struct {
+				Verdict string `json:"verdict"`
+			} `json:"ifOver"`
+		} `json:"copies"`
+	}](s, "plan", binding)
+	require.NoError(s, err)
+	require.True(s, planned.Follows)
+	require.Equal(s, x.Application.Copies[0].IfOver, planned.Copies[0].IfOver, "plan and explain judge alike")
 }
 
 // recountedApplication: history has the failover of an application that moved, once Temporal lists it.
