@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -211,10 +212,11 @@ func (a audited) String() string {
 }
 
 // changed: it was accepted and stored something, which reads and reviews of permissions
-// do not.
+// do not. What timed out may have been stored.
 func (a audited) changed() bool {
 	reads := slices.Contains([]string{"get", "list", "watch"}, a.Verb)
-	return !reads && a.Response.Code < 300 && !strings.HasSuffix(a.Object.Resource, "reviews")
+	stored := a.Response.Code < http.StatusMultipleChoices || a.Response.Code == http.StatusGatewayTimeout
+	return !reads && stored && !strings.HasSuffix(a.Object.Resource, "reviews")
 }
 
 func (a audited) byLifeboat() bool { return strings.HasPrefix(a.User.Username, "lifeboat-") }
