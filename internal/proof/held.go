@@ -39,16 +39,20 @@ func JudgeHold(b *karmada.Binding, failed string, fleet func(name string) (karma
 		c, known := fleet(t.Name)
 		suspect[t.Name] = !known || c.ProvesNothing()
 	}
-	v := &HoldVerdict{Placed: Placed(b, failed), On: b.Clusters, SourceReady: source.Ready()}
 	in := HealthInput{Binding: b, Failed: failed, Baseline: BaselineFrom(b, failed), Suspect: suspect}
-	v.Health = Healthy(in)
-	for _, t := range b.Clusters {
-		if !in.prove(t).OK {
-			v.Unhealthy = append(v.Unhealthy, t.Name)
-		}
-	}
+	v := &HoldVerdict{Placed: Placed(b, failed), Health: Healthy(in), On: b.Clusters, Unhealthy: in.unhealthy(), SourceReady: source.Ready()}
 	v.Placed.Candidates, v.Health.Candidates = nil, nil
 	return v
+}
+
+// unhealthy are the targets whose copies prove nothing.
+func (in HealthInput) unhealthy() (names []string) {
+	for _, t := range in.Binding.Clusters {
+		if !in.prove(t).OK {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // Decides reports whether the verdict says what a look would say, which knows how the targets were

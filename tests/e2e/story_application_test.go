@@ -39,16 +39,20 @@ func (s *scene) unhealthyOn(name string, placement object, home string, unhealth
 
 // unhealthyFor is unhealthyOn for one that tolerates it for so long.
 func (s *scene) unhealthyFor(lasts time.Duration, name string, placement object, home string, unhealthy ...string) string {
-	return s.unhealthyPurging("Gracefully", lasts, name, placement, home, unhealthy...)
+	return s.unhealthyWith(failsOver(lasts, "Gracefully"), name, placement, home, unhealthy...)
 }
 
-// unhealthyPurging is unhealthyFor for one with such a purge mode.
-func (s *scene) unhealthyPurging(mode string, lasts time.Duration, name string, placement object, home string, unhealthy ...string) string {
-	u := deployment(s.namespace(), name, home, 1, placement)
+// failsOver is a spec.failover.application.
+func failsOver(lasts time.Duration, mode string) object {
 	application := object{"decisionConditions": object{"tolerationSeconds": int64(lasts / time.Second)}, "purgeMode": mode}
 	if mode == "Gracefully" {
 		application["gracePeriodSeconds"] = int64(600)
 	}
+	return application
+}
+
+func (s *scene) unhealthyWith(application object, name string, placement object, home string, unhealthy ...string) string {
+	u := deployment(s.namespace(), name, home, 1, placement)
 	specOf(u)["failover"] = object{"application": application}
 	annotate(u, faultNeverReadyOn, strings.Join(unhealthy, ","))
 	s.put(u)
@@ -217,8 +221,8 @@ func clusterFailsMeanwhile(s *scene) {
 // Rules: R4.13-6, R4.8-11, R4.8-13.
 func oldCopiesOfApplications(s *scene) {
 	from, to := s.c(1), s.c(2)
-	first := s.unhealthyPurging("Directly", tolerated, "first", oneOf(from, to), from, from)
-	kept := s.unhealthyPurging("Never", tolerated, "kept", oneOf(from, to), from, from)
+	first := s.unhealthyWith(failsOver(tolerated, "Directly"), "first", oneOf(from, to), from, from)
+	kept := s.unhealthyWith(failsOver(tolerated, "Never"), "kept", oneOf(from, to), from, from)
 	s.await("the new copy of "+first+" runs", func() (bool, string) {
 		if s.work(first, from) != nil {
 			require.Nil(s, s.work(first, to), "two copies")
