@@ -10,7 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// PermitRequest is level-triggered: it says what a cluster wants now.
+// PermitRequest is level-triggered: it says what a failover wants now.
 type PermitRequest struct {
 	Cluster    string `json:"cluster"`
 	FailoverID string `json:"failoverID"`

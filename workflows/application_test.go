@@ -393,8 +393,7 @@ func TestPacer_ApplicationsAndClusters_HaveAPaceEach(t *testing.T) {
 	p.at(time.Second, func() {
 		p.ask("m1", 500)
 		for n := range 300 {
-			key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", n)}
-			p.ask("m2", 1, func(r *activities.PermitRequest) { r.Application, r.FailoverID = &key, key.Name })
+			p.askFor(karmada.BindingKey{Namespace: "shop", Name: fmt.Sprintf("app%d", n)})
 		}
 	})
 	status := p.run(2 * time.Minute)
@@ -440,18 +439,15 @@ func TestPacer_ReleaseIsSuspectedAgainAfterAWaiver_HoldsItsApplications(t *testi
 		p.world.AddBinding(karmada.Binding{Key: key, Replicas: 1, Clusters: []karmada.TargetCluster{{Name: "m2", Replicas: 1}}})
 		all = append(all, key)
 	}
-	ask := func(key karmada.BindingKey) {
-		p.ask("m2", 1, func(r *activities.PermitRequest) { r.Application, r.FailoverID = &key, key.Name })
-	}
 	granted := 0
 	turn(karmada.HealthUnhealthy)
-	p.at(time.Second, func() { ask(all[0]) })
+	p.at(time.Second, func() { p.askFor(all[0]) })
 	p.at(30*time.Second, func() {
 		require.Empty(t, p.grants, "suspected")
 		p.update(workflows.UpdateResume, workflows.Order{Who: "jane", Reason: "it is the place"})
 	})
 	p.at(time.Minute, func() { granted = len(p.grants); turn(karmada.HealthHealthy) })
-	p.at(10*time.Minute, func() { turn(karmada.HealthUnhealthy); ask(all[1]) })
+	p.at(10*time.Minute, func() { turn(karmada.HealthUnhealthy); p.askFor(all[1]) })
 	p.run(11 * time.Minute)
 	require.Equal(t, 1, granted)
 	require.Len(t, p.grants, 1)
@@ -463,10 +459,7 @@ func TestPacer_ReleaseIsSuspectedAgainAfterAWaiver_HoldsItsApplications(t *testi
 func TestPacer_ManyApplicationsAsk_CountsOnceWhileTheJudgementIsFresh(t *testing.T) {
 	p := newPacing(t)
 	p.pace.ApplicationRate = 5
-	ask := func(name string) {
-		key := karmada.BindingKey{Namespace: "shop", Name: name}
-		p.ask("m2", 1, func(r *activities.PermitRequest) { r.Application, r.FailoverID = &key, name })
-	}
+	ask := func(name string) { p.askFor(karmada.BindingKey{Namespace: "shop", Name: name}) }
 	before, first, second, later := 0, 0, 0, 0
 	p.at(20*time.Second, func() { before = p.looks; ask("a") })
 	p.at(22*time.Second, func() { first = p.looks; ask("b") })
@@ -495,10 +488,9 @@ func TestApplicationFailover_SameRevisionUnhealthyAfterItsMove_IsNotMovedAgain(t
 	require.False(t, evicted[0].At.Before(storyBegins.Add(20*time.Minute+tolerated)), "the new revision has a time of its own")
 }
 
-// A migration that was terminated reports no end.
-//
-// Rules: R4.13-1.
-func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationAgain(t *testing.T) {
+// leaving is unhealthy while its migration off m1 has written nothing yet, and does not run any more.
+func leaving(t *testing.T) (*story, karmada.BindingKey) {
+	t.Helper()
 	s, key := unhealthy(t)
 	uid := s.world.Peek(key).UID
 	s.carried = &workflows.ApplicationState{
@@ -506,6 +498,14 @@ func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationA
 		Look: activities.Application{UID: uid}, Move: &workflows.Migration{Key: key, UID: uid, Attempt: 1, Phase: phase.MigrationChecking, Heard: storyBegins},
 	}
 	s.env.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: "ended"})
+	return s, key
+}
+
+// A migration that was terminated reports no end.
+//
+// Rules: R4.13-1.
+func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationAgain(t *testing.T) {
+	s, _ := leaving(t)
 	s.applicationEnds(phase.ApplicationMigrated)
 	s.movedOnce(tolerated)
 }
@@ -514,13 +514,8 @@ func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationA
 //
 // Rules: R4.13-6, R4.13-7.
 func TestApplicationFailover_AnotherHandMovesItFirst_ItMovesFromThere(t *testing.T) {
-	s, key := unhealthy(t)
-	uid := s.world.Peek(key).UID
-	s.carried = &workflows.ApplicationState{
-		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationMoving, Attempt: 1, Cluster: "m1", Before: []string{"m1"},
-		Look: activities.Application{UID: uid}, Move: &workflows.Migration{Key: key, UID: uid, Attempt: 1, Phase: phase.MigrationChecking, Heard: storyBegins},
-	}
-	s.env.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: "ended"})
+	s, key := leaving(t)
+	uid := s.carried.Move.UID
 	s.at(time.Second, func() {
 		s.world.Change(key, func(b *karmada.Binding) { b.Clusters[0].Name = "m2" })
 		s.world.PutWork(karmada.Work{Namespace: "karmada-es-m2", Name: "shop-app", Cluster: "m2", UID: "w2"})

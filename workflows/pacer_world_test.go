@@ -125,6 +125,11 @@ func (p *pacing) used(number int64, binding string) {
 	p.env.SignalWorkflow(workflows.SignalPermitsUsed, workflows.PermitsUsed{Used: []workflows.PermitUse{{Number: number, Binding: binding}}})
 }
 
+// askFor sends a request, as the failover of an application on m2 would.
+func (p *pacing) askFor(key karmada.BindingKey) {
+	p.ask("m2", 1, func(r *activities.PermitRequest) { r.Application, r.FailoverID = &key, key.Name })
+}
+
 // update sends an update; its answer comes later.
 func (p *pacing) update(name string, arg any) *answer {
 	a := &answer{}

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/subject"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
@@ -34,7 +35,7 @@ type Copy struct {
 
 // Application plans for one application.
 func (s Source) Application(ctx context.Context, b *karmada.Binding) (Application, error) {
-	a := Application{Binding: b.Key.String(), Resource: strings.TrimSpace(b.Resource.Kind + " " + b.Resource.Name), At: s.Now(), Follows: b.Application != nil}
+	a := Application{Binding: b.Key.String(), Resource: subject.Workload(b), At: s.Now(), Follows: b.Application != nil}
 	if !a.Follows {
 		return a, nil
 	}

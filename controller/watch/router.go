@@ -127,8 +127,6 @@ func (d *Router) Opened(cluster string) {
 	d.open[cluster] = true
 }
 
-func (d *Router) isOpen(cluster string) bool { return d.open[cluster] }
-
 // Closed records that a cluster's failover does not run, and starts one if the cluster still looks failed.
 func (d *Router) Closed(cluster string) {
 	d.mu.Lock()

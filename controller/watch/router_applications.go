@@ -51,7 +51,7 @@ func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
 	}
 	unhealthy := isUnhealthy(b)
 	if !unhealthy && (!was || isHealthy(b)) {
-		if before.moves && !slices.ContainsFunc(before.targets, d.isOpen) {
+		if before.moves && !slices.ContainsFunc(before.targets, func(cluster string) bool { return d.open[cluster] }) {
 			delete(d.applications.unhealthy, b.Key) // the migration is its own, and reports its end
 		}
 		d.applicationGone(now.fact)

@@ -184,7 +184,7 @@ func (s *Schedule) Grant(p Pace, now time.Time, cluster string, size int) Permit
 	return g
 }
 
-// TakeBack takes a grant back that nobody received. Its moments are free again where no later ones are out.
+// TakeBack takes back a grant that no failover received. The next grant uses its times again, unless a later one was given.
 func (s *Schedule) TakeBack(p Permits) {
 	s.Out = slices.DeleteFunc(s.Out, func(g Granted) bool { return g.Number == p.Number })
 	if s.Last.Equal(p.Last()) {

@@ -95,10 +95,6 @@ func (s *scene) deployMany(name, home, to string, n int) []string {
 func (s *scene) failOver(from string, keys []string) []time.Duration {
 	s.kill(from)
 	failed := s.notReadySince(from)
-	want := map[string]string{}
-	for _, key := range keys {
-		want[key] = "Migrated"
-	}
 	s.phase(from, "Evacuated")
 	s.catchUp()
 	var took []time.Duration
@@ -106,7 +102,7 @@ func (s *scene) failOver(from string, keys []string) []time.Duration {
 		took = append(took, when.Sub(failed))
 	}
 	require.Len(s, took, len(keys))
-	s.recovers(from, want)
+	s.recovers(from, allMigrated(keys))
 	for _, key := range keys {
 		s.evicted(key, from)
 	}

@@ -263,12 +263,7 @@ func bothClasses(s *scene) {
 		applications[well] = append(applications[well], s.unhealthyOn(fmt.Sprintf("app%d", n), oneOf(well, to), well, well))
 	}
 	s.kill(failed)
-	s.awaitFailover(failed, "all are ready, and halted", func(e *clusterFailover) bool {
-		return !slices.ContainsFunc(bindings[failed], func(key string) bool {
-			q := e.queued(key)
-			return q == nil || q.State != "ready" || q.Reason != "Halted"
-		})
-	})
+	s.awaitFailover(failed, "all are ready, and halted", halted(bindings[failed]...))
 	for _, app := range applications[well] {
 		s.applicationIs(app, "Queued", "AwaitingPermit")
 	}
@@ -287,16 +282,7 @@ func bothClasses(s *scene) {
 	require.Empty(s, rate.Broken(ofApplications))
 	all := slices.SortedFunc(slices.Values(slices.Concat(ofClusters, ofApplications)), time.Time.Compare)
 	require.NotEmpty(s, rate.Broken(all), "one class waited for the other: %v and %v", ofClusters, ofApplications)
-	s.recovers(failed, outcomes(bindings[failed], "Migrated"))
-}
-
-// outcomes has the same outcome for each.
-func outcomes(keys []string, outcome string) map[string]string {
-	all := map[string]string{}
-	for _, key := range keys {
-		all[key] = outcome
-	}
-	return all
+	s.recovers(failed, allMigrated(bindings[failed]))
 }
 
 // explainedSick: explain says what the failover of an application does, how its copies are, and what holds the old one.
@@ -307,13 +293,7 @@ func (s *scene) explainedSick(binding, on string) {
 			Migration struct {
 				Phase string `json:"phase"`
 			} `json:"migration"`
-			Copies []struct {
-				Cluster string `json:"cluster"`
-				Health  string `json:"health"`
-				IfOver  struct {
-					Verdict string `json:"verdict"`
-				} `json:"ifOver"`
-			} `json:"copies"`
+			Copies []foreseenCopy `json:"copies"`
 		} `json:"application"`
 	}](s, "explain", binding)
 	require.NoError(s, err)
@@ -324,17 +304,21 @@ func (s *scene) explainedSick(binding, on string) {
 	require.Equal(s, "Unhealthy", x.Application.Copies[0].Health)
 	require.NotEmpty(s, x.Application.Copies[0].IfOver.Verdict)
 	planned, err := told[struct {
-		Follows bool `json:"follows"`
-		Copies  []struct {
-			Cluster string `json:"cluster"`
-			IfOver  struct {
-				Verdict string `json:"verdict"`
-			} `json:"ifOver"`
-		} `json:"copies"`
+		Follows bool           `json:"follows"`
+		Copies  []foreseenCopy `json:"copies"`
 	}](s, "plan", binding)
 	require.NoError(s, err)
 	require.True(s, planned.Follows)
-	require.Equal(s, x.Application.Copies[0].IfOver, planned.Copies[0].IfOver, "plan and explain judge alike")
+	require.Equal(s, x.Application.Copies, planned.Copies, "plan and explain judge alike")
+}
+
+// foreseenCopy is a copy of an application, as explain and plan judge it.
+type foreseenCopy struct {
+	Cluster string `json:"cluster"`
+	Health  string `json:"health"`
+	IfOver  struct {
+		Verdict string `json:"verdict"`
+	} `json:"ifOver"`
 }
 
 // recountedApplication: history has the failover of an application that moved, once Temporal lists it.

@@ -64,11 +64,7 @@ func onePace(s *scene) {
 		s.revive(from)
 	}
 	for _, from := range failing {
-		want := map[string]string{}
-		for _, app := range apps[from] {
-			want[app] = "Migrated"
-		}
-		s.became(s.ends(from, "Recovered"), want)
+		s.became(s.ends(from, "Recovered"), allMigrated(apps[from]))
 	}
 	s.order("rate", "configured")
 }
@@ -122,14 +118,6 @@ func byPriority(s *scene) {
 	s.order("pause", "fleet")
 	s.kill(from)
 	s.kill(urgent)
-	halted := func(keys ...string) func(e *clusterFailover) bool {
-		return func(e *clusterFailover) bool {
-			return !slices.ContainsFunc(keys, func(key string) bool {
-				q := e.queued(key)
-				return q == nil || q.State != "ready" || q.Reason != "Halted"
-			})
-		}
-	}
 	s.awaitFailover(from, "ready, and halted", halted(apps...))
 	s.awaitFailover(urgent, "ready, and halted", halted(most))
 	s.order("resume", "fleet")
@@ -143,13 +131,28 @@ func byPriority(s *scene) {
 	}
 	s.revive(from)
 	s.revive(urgent)
-	want := map[string]string{}
-	for _, app := range apps {
-		want[app] = "Migrated"
-	}
-	s.became(s.ends(from, "Recovered"), want)
+	s.became(s.ends(from, "Recovered"), allMigrated(apps))
 	s.became(s.ends(urgent, "Recovered"), map[string]string{most: "Migrated"})
 	s.order("rate", "configured")
+}
+
+// halted: these bindings are ready to move, and the fleet is paused.
+func halted(keys ...string) func(e *clusterFailover) bool {
+	return func(e *clusterFailover) bool {
+		return !slices.ContainsFunc(keys, func(key string) bool {
+			q := e.queued(key)
+			return q == nil || q.State != "ready" || q.Reason != "Halted"
+		})
+	}
+}
+
+// allMigrated is what became of each of these.
+func allMigrated(keys []string) map[string]string {
+	all := map[string]string{}
+	for _, key := range keys {
+		all[key] = "Migrated"
+	}
+	return all
 }
 
 // prioritized runs a Deployment with a priority of its own; 0 is none.
