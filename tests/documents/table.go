@@ -133,7 +133,6 @@ var nothingFails = []Step{
 	none(`lifeboat cancel shop/cart-deployment --reason "…"`),
 	none(`lifeboat prioritise shop/cart-deployment --priority 100 --reason "…"`),
 	none(`lifeboat approve member1 --reason "…"`),
-	none(`lifeboat confirm-fenced member1 --reason "…"`),
 	none(`lifeboat put-back shop/cart-deployment --reason "…"`),
 	none(`lifeboat release shop/cart-deployment --reason "…"`),
 	no("lifeboat status member1", missing, "no failover of cluster member1"),
