@@ -34,6 +34,7 @@ var Elsewhere = map[string]Place{
 	"make bench":   target("bench"),
 	"make chaos":   target("chaos"),
 	"make outages": target("outages"),
+	"make pace":    target("pace"),
 	"make crowd":   target("crowd"),
 	"make fuzz":    target("fuzz"),
 	"make load":    target("load"),
