@@ -95,7 +95,7 @@ function timeseries(panel, lines, width, height) {
   const names = lines.filter((line) => points(line).some((v) => v !== null)).map((line) => line.legend || panel.title);
   const onRight = (name) => override(panel, name, 'custom.axisPlacement') === 'right';
   const box = { left: 52, right: width - (names.some(onRight) ? 52 : 22), top: 6, bottom: height - 28 - 14 * legendRows(names, width) };
-  const stacked = custom.stacking.mode === 'normal';
+  const stacked = custom.stacking?.mode === 'normal';
   const drawn = lines.filter((line) => points(line).some((v) => v !== null));
   const base = new Array(steps).fill(0);
   const layers = drawn.map((line) => {
