@@ -236,7 +236,7 @@ type placeholder struct {
 	with string
 }
 
-// placeholders are those that the page lists, in the order in which they are put.
+// placeholders are those of the page, in the order in which they are put.
 var placeholders = []placeholder{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "<date>"},
