@@ -50,8 +50,10 @@ type Router struct {
 	awaitProbe bool
 	// checked is the last binding whose owner was checked.
 	checked string
-	// applications is nil where application failovers are off.
-	applications *applications
+	// unhealthy are the Unhealthy applications; nil where application failovers are off.
+	unhealthy map[karmada.BindingKey]unhealthyBinding
+	// checkedApplication is the last application whose failover was checked by a resync.
+	checkedApplication string
 }
 
 // NewRouter makes an empty router.

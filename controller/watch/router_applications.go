@@ -10,18 +10,10 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// applications are the bindings with spec.failover.application that have an Unhealthy copy, or had one and are not
-// Healthy yet: a failover that sees Unknown must also learn that the copy is Healthy.
-type applications struct {
-	unhealthy map[karmada.BindingKey]unhealthyBinding
-	// checked is the last binding whose failover was checked by a resync.
-	checked string
-}
-
-// unhealthyBinding is such a binding, as it was signalled last.
+// unhealthyBinding is a binding with spec.failover.application that has an Unhealthy copy, or had one and is not
+// Healthy yet, as it was signalled last: a failover that sees Unknown must also learn that the copy is Healthy.
 type unhealthyBinding struct {
 	observed
 	health string // encoded, to compare
@@ -32,33 +24,33 @@ type unhealthyBinding struct {
 
 // FollowApplications has the router start the failovers of applications.
 func (d *Router) FollowApplications() {
-	d.applications = &applications{unhealthy: map[karmada.BindingKey]unhealthyBinding{}}
+	d.unhealthy = map[karmada.BindingKey]unhealthyBinding{}
 }
 
 // applicationChanged signals to the failover of an application that the health of a copy, or its workload, has
 // changed. It starts one for a copy that is Unhealthy. While a migration holds the old copy, and nothing
 // is left of where it was, it signals nothing: a new copy is Unhealthy until it has started.
 func (d *Router) applicationChanged(b *karmada.Binding, now observed) {
-	if d.applications == nil {
+	if d.unhealthy == nil {
 		return
 	}
-	before, was := d.applications.unhealthy[b.Key]
+	before, was := d.unhealthy[b.Key]
 	if hasLeft(b, before.targets) {
 		if before.starts, before.moves = false, true; was {
-			d.applications.unhealthy[b.Key] = before
+			d.unhealthy[b.Key] = before
 		}
 		return
 	}
 	unhealthy := isUnhealthy(b)
 	if !unhealthy && (!was || isHealthy(b)) {
 		if before.moves && !slices.ContainsFunc(before.targets, func(cluster string) bool { return d.open[cluster] }) {
-			delete(d.applications.unhealthy, b.Key) // the migration is its own, and reports its end
+			delete(d.unhealthy, b.Key) // the migration is its own, and reports its end
 		}
 		d.applicationGone(now.fact)
 		return
 	}
 	health := healthFingerprint(b)
-	d.applications.unhealthy[b.Key] = unhealthyBinding{observed: now, health: health, starts: unhealthy}
+	d.unhealthy[b.Key] = unhealthyBinding{observed: now, health: health, starts: unhealthy}
 	if !was || before.health != health {
 		d.signals.Application(now.fact, unhealthy)
 	}
@@ -78,11 +70,8 @@ func hasLeft(b *karmada.Binding, targets []string) bool {
 // applicationGone signals, once, to the failover of an application that every copy is Healthy, or that it has no
 // binding any more.
 func (d *Router) applicationGone(fact proof.BindingFact) {
-	if d.applications == nil {
-		return
-	}
-	if _, was := d.applications.unhealthy[fact.Key]; was {
-		delete(d.applications.unhealthy, fact.Key)
+	if _, was := d.unhealthy[fact.Key]; was {
+		delete(d.unhealthy, fact.Key)
 		d.signals.Application(fact, false)
 	}
 }
@@ -90,11 +79,8 @@ func (d *Router) applicationGone(fact proof.BindingFact) {
 // signalApplicationsOn signals the failovers of the Unhealthy applications on a cluster that began to fail itself,
 // or that does not any more.
 func (d *Router) signalApplicationsOn(cluster string) {
-	if d.applications == nil {
-		return
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(d.applications.unhealthy), karmada.BindingKey.Compare) {
-		if b := d.applications.unhealthy[key]; !b.moves && slices.Contains(b.targets, cluster) {
+	for _, key := range slices.SortedFunc(maps.Keys(d.unhealthy), karmada.BindingKey.Compare) {
+		if b := d.unhealthy[key]; !b.moves && slices.Contains(b.targets, cluster) {
 			d.signals.Application(b.fact, false)
 		}
 	}
@@ -118,12 +104,8 @@ func hasCopy(b *karmada.Binding, so func(karmada.Health) bool) bool {
 
 // healthFingerprint encodes, to compare, what the failover of an application reacts to.
 func healthFingerprint(b *karmada.Binding) string {
-	return encode(struct {
-		UID, Resource types.UID
-		Generation    int64
-		Copies        []rules.CopyHealth
-		Application   *karmada.ApplicationFailover
-	}{b.UID, b.Resource.UID, b.Generation, rules.CopiesOf(b, func(string) bool { return false }), b.Application})
+	copies := rules.CopiesOf(b, func(string) bool { return false })
+	return encode(b.UID, b.Resource.UID, b.Generation, copies, b.Application)
 }
 
 // checkApplications starts the failovers of Unhealthy applications that do not run: of so many in each resync.
@@ -144,21 +126,17 @@ func (d *Router) checkApplications(ctx context.Context, owners Owners, instance 
 func (d *Router) applicationsToCheck(limit int) []proof.BindingFact {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.applications == nil {
-		return nil
-	}
-	a := d.applications
 	var open []observed
-	for _, b := range a.unhealthy {
+	for _, b := range d.unhealthy {
 		if b.starts {
 			open = append(open, b.observed)
 		}
 	}
-	open = after(a.checked, open)
+	open = after(d.checkedApplication, open)
 	var facts []proof.BindingFact
 	for _, b := range open[:min(limit, len(open))] {
 		facts = append(facts, b.fact)
-		a.checked = b.fact.Key.String()
+		d.checkedApplication = b.fact.Key.String()
 	}
 	return facts
 }

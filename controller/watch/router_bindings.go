@@ -9,8 +9,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // BindingChanged routes a new or changed binding; old is nil for a new one. It signals the owners of its
@@ -157,43 +155,22 @@ func (d *Router) adopt(seen observed, h hold) {
 // clusterFingerprint encodes, to compare, the fields of a cluster that workflows react to. Heartbeats and
 // capacity are not in it: they change all the time.
 func clusterFingerprint(c karmada.Cluster) string {
-	return encode(struct {
-		UID        types.UID
-		Deleting   bool
-		Conditions []rules.FactCondition
-		Taints     []corev1.Taint
-		Added      []karmada.AddedTaint
-		Stopped    *karmada.StoppedBy
-		Drain      *karmada.Drain
-		Ordered    []karmada.OrderedTaint
-		Enabled    string
-		Labels     map[string]string
-		Place      []string
-		Malformed  []string
-	}{
+	return encode(
 		c.UID, c.Deleting, rules.FactOf(c).Conditions, c.Taints, c.Added, c.Stopped, c.Drain, c.Ordered,
-		c.Annotations[karmada.AnnotationEnabled], c.Labels, append([]string{c.Provider, c.Region}, c.Zones...),
-		[]string{c.Malformed, c.SoftMalformed},
-	})
+		c.Annotations[karmada.AnnotationEnabled], c.Labels, c.Provider, c.Region, c.Zones, c.Malformed, c.SoftMalformed,
+	)
 }
 
 // bindingFingerprint encodes, to compare, the fields of a binding that the failover of its cluster reacts to.
 // Scheduling and health are not in it: they are for the owner of its hold task.
 func bindingFingerprint(b *karmada.Binding) string {
-	return encode(struct {
-		UID        types.UID
-		Generation int64
-		Deleting   bool
-		Enabled    string
-		Purge      string
-	}{
-		b.UID, b.Generation, b.Deleting,
-		b.Annotations[karmada.AnnotationEnabled], b.Annotations[karmada.AnnotationPurgeMode],
-	})
+	return encode(
+		b.UID, b.Generation, b.Deleting, b.Annotations[karmada.AnnotationEnabled], b.Annotations[karmada.AnnotationPurgeMode],
+	)
 }
 
-func encode(v any) string {
-	encoded, err := json.Marshal(v)
+func encode(fields ...any) string {
+	encoded, err := json.Marshal(fields)
 	if err != nil {
 		return "" // these types can always be encoded
 	}
