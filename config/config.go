@@ -191,9 +191,11 @@ type Rules struct {
 
 // ExternalProbe is the external probe of the members. A rule may require it.
 type ExternalProbe struct {
-	Enabled          bool
-	Interval         time.Duration
-	Timeout          time.Duration
+	Enabled bool
+	// Interval is the pause between two attempts of probes, Timeout bounds one request.
+	Interval time.Duration
+	Timeout  time.Duration
+	// FailureThreshold and SuccessThreshold are how many equal probes in a row change a result.
 	FailureThreshold int
 	SuccessThreshold int
 }

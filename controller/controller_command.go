@@ -133,10 +133,7 @@ func watcher(
 	}
 	var externalProbe *watch.ExternalProbe
 	if c.ExternalProbe.Enabled {
-		externalProbe = watch.NewExternalProbe(watch.ExternalProbeConfig{
-			Interval: c.ExternalProbe.Interval, Timeout: c.ExternalProbe.Timeout,
-			FailureThreshold: c.ExternalProbe.FailureThreshold, SuccessThreshold: c.ExternalProbe.SuccessThreshold,
-		})
+		externalProbe = watch.NewExternalProbe(c.ExternalProbe)
 	}
 	pacer := status.Source{Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance}
 	return &watch.Watcher{
@@ -149,7 +146,7 @@ func watcher(
 		Reports: reports,
 		Outbox: &watch.Outbox{
 			Instance: c.Instance,
-			Sender:   watch.Temporal{Client: temporal.Client, TaskQueue: c.TaskQueue, Instance: c.Instance},
+			Sender:   watch.Temporal{Client: temporal.Client, TaskQueue: c.TaskQueue},
 			Counter:  metrics,
 			Log:      log,
 			Coalesce: c.Controller.Coalesce,

@@ -152,7 +152,7 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 			return err
 		}
 	}
-	sender := watch.Temporal{Client: s.temporal.Client, TaskQueue: s.config.TaskQueue, Instance: s.config.Instance}
+	sender := watch.Temporal{Client: s.temporal.Client, TaskQueue: s.config.TaskQueue}
 	return s.progress.While(cmd.Context(), "signalling the failovers", func(ctx context.Context) error {
 		for _, o := range out.Orphans {
 			if err := watch.Adopt(ctx, sender, s.config.Instance, o, g.by); err != nil {

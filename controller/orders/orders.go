@@ -215,11 +215,10 @@ var ErrDrainEnded = errors.New("the drain has ended before everything had moved"
 func (d Sender) startAndUpdate(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	sender := watch.Temporal{Client: d.Client, TaskQueue: d.TaskQueue, Instance: d.Instance}
-	options, params := sender.Failover(to.Name)
-	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
+	start := watch.StartFailover(d.Instance, to.Name)
+	start.TaskQueue, start.WorkflowIDConflictPolicy = d.TaskQueue, enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(options, workflows.TypeClusterFailover, params),
+		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(start.StartWorkflowOptions, start.Type, start.Params),
 		UpdateOptions: client.UpdateWorkflowOptions{
 			WorkflowID: to.WorkflowID, UpdateName: name, Args: []any{o},
 			WaitForStage: client.WorkflowUpdateStageCompleted,

@@ -12,24 +12,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
-
-// ExternalProbeConfig tunes the external probe.
-type ExternalProbeConfig struct {
-	// Interval is the pause between two attempts of probes, Timeout bounds one request.
-	Interval, Timeout time.Duration
-	// FailureThreshold and SuccessThreshold are how many equal probes in a row change a result.
-	FailureThreshold, SuccessThreshold int
-}
 
 // ExternalProbe probes members beside Karmada's own probe: a failure that both see is more likely one
 // of the member than one of Karmada or Lifeboat. It reports a member down only after it saw the same
 // member up: a member that it can never reach proves nothing. While it reaches no member at all it
 // reports nothing: then Lifeboat's own network has failed.
 type ExternalProbe struct {
-	cfg   ExternalProbeConfig
+	cfg   config.ExternalProbe
 	probe func(ctx context.Context, c karmada.Cluster) answer
 
 	mu      sync.Mutex
@@ -116,7 +109,7 @@ func (w *ExternalProbe) Known() rules.Probed {
 }
 
 // NewExternalProbe makes an external probe that probes over HTTPS, without credentials.
-func NewExternalProbe(cfg ExternalProbeConfig) *ExternalProbe {
+func NewExternalProbe(cfg config.ExternalProbe) *ExternalProbe {
 	return &ExternalProbe{cfg: cfg, probe: prober{timeout: cfg.Timeout}.probe, members: map[string]*memberState{}}
 }
 
@@ -150,7 +143,7 @@ func (w *ExternalProbe) Probe(ctx context.Context, fleet []karmada.Cluster) {
 }
 
 // add counts one probe; enough equal ones change the result.
-func (t *memberState) add(a answer, cfg ExternalProbeConfig) {
+func (t *memberState) add(a answer, cfg config.ExternalProbe) {
 	up := t.seenUp && t.up
 	switch {
 	case a == unclear:

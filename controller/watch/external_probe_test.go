@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
@@ -18,7 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-var twoOfThree = ExternalProbeConfig{Interval: time.Second, Timeout: time.Second, FailureThreshold: 3, SuccessThreshold: 2}
+var twoOfThree = config.ExternalProbe{Interval: time.Second, Timeout: time.Second, FailureThreshold: 3, SuccessThreshold: 2}
 
 // told is an external probe with these answers.
 func told(answers map[string]answer) *ExternalProbe {

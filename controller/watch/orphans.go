@@ -172,7 +172,7 @@ func Adopt(ctx context.Context, to Sender, instance string, o Orphan, by workflo
 	for first := true; first || len(facts) > 0; first = false {
 		n := min(len(facts), bindingsPerSignal)
 		adopt := workflows.Adopt{Cluster: o.Cluster, Bindings: facts[:n], By: by}
-		if err := to.SignalWithStart(ctx, startOf(instance, o.Cluster), workflows.SignalAdopt, adopt); err != nil {
+		if err := to.SignalWithStart(ctx, StartFailover(instance, o.Cluster), workflows.SignalAdopt, adopt); err != nil {
 			return err
 		}
 		facts = facts[n:]

@@ -14,6 +14,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"go.temporal.io/sdk/client"
 )
 
 // ErrNotRunning is returned for a signal to a workflow that does not run.
@@ -22,14 +23,6 @@ var ErrNotRunning = errors.New("workflow does not run")
 // ErrFull is returned for a signal to a run that has had as many signals as Temporal allows. The workflow
 // takes signals again once it has continued as new, which needs a worker.
 var ErrFull = errors.New("run takes no more signals")
-
-// Start says which workflow to start with a signal.
-type Start struct {
-	Type       string // workflows.TypeClusterFailover, TypeApplicationFailover or TypeFleetPacer
-	WorkflowID string
-	Cluster    string             // of a ClusterFailover
-	Binding    karmada.BindingKey // of an ApplicationFailover
-}
 
 // Sender delivers signals, one attempt each.
 type Sender interface {
@@ -133,36 +126,27 @@ func (o *Outbox) Adopt(cluster string, fact proof.BindingFact) {
 // failover is the destination of batches of bindings for a cluster's failover.
 func (o *Outbox) failover(cluster, signal string) *destination {
 	return &destination{
-		to: startOf(o.Instance, cluster), signal: signal,
-		queue: factQueue{newest: true, batch: bindingsPerSignal}, spacing: o.Coalesce,
+		to: StartFailover(o.Instance, cluster), signal: signal,
+		queue: factQueue{batch: bindingsPerSignal}, spacing: o.Coalesce,
 		missing: func([]item) { o.results.Closed(cluster) },
 	}
-}
-
-// startOf starts a cluster's failover.
-func startOf(instance, cluster string) Start {
-	return Start{Type: workflows.TypeClusterFailover, Cluster: cluster, WorkflowID: workflows.ClusterFailoverID(instance, cluster)}
 }
 
 // Owner implements Signals.
 func (o *Outbox) Owner(owner string, fact proof.BindingFact) {
 	o.put(&destination{
-		to: Start{WorkflowID: owner}, signal: workflows.SignalBindingObserved,
-		queue: factQueue{newest: true}, spacing: o.Coalesce,
-		wrap: func(items []item) any { return items[0].binding },
-		missing: func(items []item) {
-			for _, i := range items {
-				o.results.OwnerMissing(i.binding.Key)
-			}
-		},
+		to: Start{StartWorkflowOptions: client.StartWorkflowOptions{ID: owner}}, signal: workflows.SignalBindingObserved,
+		spacing: o.Coalesce,
+		wrap:    func(items []item) any { return items[0].binding },
+		missing: func(items []item) { o.results.OwnerMissing(items[0].binding.Key) },
 	}, item{key: fact.Key.String(), binding: fact})
 }
 
 // Application implements Signals.
 func (o *Outbox) Application(fact proof.BindingFact, start bool) {
-	to := Start{Type: workflows.TypeApplicationFailover, Binding: fact.Key, WorkflowID: workflows.ApplicationFailoverID(o.Instance, fact.Key)}
 	o.put(&destination{
-		to: to, signal: workflows.SignalBindingObserved, queue: factQueue{newest: true}, spacing: o.Coalesce,
+		to: startApplication(o.Instance, fact.Key), signal: workflows.SignalBindingObserved,
+		spacing: o.Coalesce,
 		wrap:    func(items []item) any { return items[0].binding },
 		missing: func([]item) {}, // it ended, or was never started
 	}, item{key: fact.Key.String(), binding: fact, start: start})
@@ -171,8 +155,7 @@ func (o *Outbox) Application(fact proof.BindingFact, start bool) {
 // Fleet implements Signals.
 func (o *Outbox) Fleet(probed rules.Probed) {
 	o.put(&destination{
-		to:     Start{Type: workflows.TypeFleetPacer, WorkflowID: workflows.FleetPacerID(o.Instance)},
-		signal: workflows.SignalFleetObserved, queue: factQueue{newest: true}, spacing: o.Coalesce,
+		to: startPacer(o.Instance), signal: workflows.SignalFleetObserved, spacing: o.Coalesce,
 		wrap: func(items []item) any { return workflows.FleetObserved{Probed: items[0].probed} },
 	}, item{probed: probed, start: true})
 }
@@ -181,7 +164,7 @@ func (o *Outbox) Fleet(probed rules.Probed) {
 func (o *Outbox) put(b *destination, i item) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	address := b.to.WorkflowID + "\x00" + b.signal
+	address := b.to.ID + "\x00" + b.signal
 	if standing, ok := o.destinations[address]; ok {
 		b = standing
 	} else {
@@ -283,10 +266,10 @@ var errNeedless = errors.New("the cluster needs no failover any more")
 // is started only while Karmada's objects need one. When they cannot be read it is started, and decides itself.
 func (o *Outbox) send(ctx context.Context, b *destination, items []item) (started bool, err error) {
 	if b.to.Type == "" || !starts(items) {
-		return false, o.Sender.Signal(ctx, b.to.WorkflowID, b.signal, b.wrap(items))
+		return false, o.Sender.Signal(ctx, b.to.ID, b.signal, b.wrap(items))
 	}
 	if b.to.Cluster != "" && o.startCheck != nil {
-		err := o.Sender.Signal(ctx, b.to.WorkflowID, b.signal, b.wrap(items))
+		err := o.Sender.Signal(ctx, b.to.ID, b.signal, b.wrap(items))
 		if !errors.Is(err, ErrNotRunning) {
 			return err == nil, err
 		}
@@ -303,7 +286,7 @@ func (o *Outbox) settle(ctx context.Context, b *destination, items []item, err e
 	defer o.mu.Unlock()
 	defer o.wakeUp()
 	b.busy = false
-	log := o.Log.With(telemetry.KeyWorkflow, b.to.WorkflowID, telemetry.KeySignal, b.signal)
+	log := o.Log.With(telemetry.KeyWorkflow, b.to.ID, telemetry.KeySignal, b.signal)
 	result := resultOf(err)
 	o.Counter.Signal(b.signal, result)
 	switch result {

@@ -57,8 +57,8 @@ func (l *line) SignalWithStart(_ context.Context, start Start, signal string, ar
 	if l.fail != nil {
 		return l.fail
 	}
-	l.running[start.WorkflowID] = true
-	l.note("start", start.WorkflowID, signal, arg)
+	l.running[start.ID] = true
+	l.note("start", start.ID, signal, arg)
 	return nil
 }
 
@@ -469,7 +469,7 @@ func (e *fakeTemporal) Signal(_ context.Context, id, signal string, arg any) err
 }
 
 func (e *fakeTemporal) SignalWithStart(_ context.Context, start Start, signal string, arg any) error {
-	return e.take(start.WorkflowID, signal, arg)
+	return e.take(start.ID, signal, arg)
 }
 
 // Running implements Owners: every workflow runs.
@@ -611,7 +611,7 @@ func TestOutbox_RunThatTakesNoMoreSignals_IsBackedOff(t *testing.T) {
 
 func TestFactQueue_KeepsItsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := factQueue{newest: true, batch: 3}
+		m := factQueue{batch: 3}
 		var want []item
 		at := func(key string) int {
 			return slices.IndexFunc(want, func(i item) bool { return i.key == key })
@@ -644,8 +644,12 @@ func TestFactQueue_KeepsItsOrder(t *testing.T) {
 				}
 				m.add(i)
 			}
-			require.Equal(t, append([]item(nil), want...), append([]item(nil), m.items...))
-			require.Len(t, m.places, len(m.items))
+			var waits []item
+			for _, key := range m.keys {
+				waits = append(waits, m.items[key])
+			}
+			require.Equal(t, append([]item(nil), want...), waits)
+			require.Len(t, m.items, len(m.keys))
 		}
 	})
 }

@@ -16,24 +16,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// RuleMatch is a rule and the clusters whose conditions match it now.
-type RuleMatch struct {
-	Rule     rules.Rule
-	Clusters []string
-}
-
 // RuleMatches are all rules with the clusters that they match.
-func (d *Router) RuleMatches() []RuleMatch {
+func (d *Router) RuleMatches() []k8sadapter.RuleStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	matches := make([]RuleMatch, 0, len(d.rules))
+	matches := make([]k8sadapter.RuleStatus, 0, len(d.rules))
 	for _, rule := range d.rules {
-		m := RuleMatch{Rule: rule}
+		m := k8sadapter.RuleStatus{Rule: rule}
 		for _, name := range d.names() {
 			c := d.clusters[name]
 			seen := rules.Observe([]rules.Rule{rule}, c, d.fact(c))
 			if slices.ContainsFunc(seen, func(o rules.RuleObservation) bool { return o.Match == rules.Matches }) {
-				m.Clusters = append(m.Clusters, name)
+				m.MatchedClusters = append(m.MatchedClusters, name)
 			}
 		}
 		matches = append(matches, m)
@@ -104,7 +98,7 @@ func (r *Reports) record(e activities.Event) {
 }
 
 // Rules writes the status of rules that changed, and logs rules that became malformed.
-func (r *Reports) Rules(ctx context.Context, matches []RuleMatch) {
+func (r *Reports) Rules(ctx context.Context, matches []k8sadapter.RuleStatus) {
 	standing := map[string]string{}
 	for _, m := range matches {
 		if m.Rule.Malformed != "" {
@@ -118,11 +112,11 @@ func (r *Reports) Rules(ctx context.Context, matches []RuleMatch) {
 	r.refused = standing
 }
 
-func (r *Reports) writeStatus(ctx context.Context, m RuleMatch) {
+func (r *Reports) writeStatus(ctx context.Context, m k8sadapter.RuleStatus) {
 	if r.Status == nil || m.Rule.Policy { // Karmada's kind has no status
 		return
 	}
-	err := r.Status.UpdateRuleStatus(ctx, k8sadapter.RuleStatus{Rule: m.Rule, MatchedClusters: m.Clusters})
+	err := r.Status.UpdateRuleStatus(ctx, m)
 	if err != nil && !errors.Is(err, karmada.ErrConflict) && !errors.Is(err, karmada.ErrGone) && ctx.Err() == nil {
 		r.Log.WarnContext(ctx, "could not write the status of a ClusterTaintRule", "rule", m.Rule.Name, telemetry.KeyError, err)
 	}

@@ -122,7 +122,7 @@ func (d *startCheck) isNeeded(ctx context.Context, cluster string, items []item)
 		return suspected, err
 	}
 	for _, i := range items {
-		if i.key == "" {
+		if i.binding.Key.Name == "" {
 			continue // about the cluster
 		}
 		b, err := d.now.BindingNow(ctx, i.binding.Key)

@@ -351,7 +351,7 @@ func TestRuleMatches_NameTheClustersThatMatch(t *testing.T) {
 	router.ClusterChanged(nil, cluster("c", "1", corev1.ConditionTrue))
 	matches := router.RuleMatches()
 	require.Len(t, matches, 1)
-	require.Equal(t, []string{"a", "b"}, matches[0].Clusters)
+	require.Equal(t, []string{"a", "b"}, matches[0].MatchedClusters)
 }
 
 // The failover is signalled at once, also for a new binding and for one that Lifeboat holds.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
@@ -16,7 +17,6 @@ import (
 type Temporal struct {
 	Client    client.Client
 	TaskQueue string
-	Instance  string
 }
 
 // Signal implements Sender.
@@ -47,47 +47,56 @@ func known(err error) error {
 
 // SignalWithStart implements Sender.
 func (t Temporal) SignalWithStart(ctx context.Context, start Start, signal string, arg any) error {
-	_, err := t.Client.SignalWithStartWorkflow(ctx, start.WorkflowID, signal, arg, t.options(start), start.Type, t.params(start))
+	start.TaskQueue = t.TaskQueue
+	_, err := t.Client.SignalWithStartWorkflow(ctx, start.ID, signal, arg, start.StartWorkflowOptions, start.Type, start.Params)
 	if err != nil {
-		return fmt.Errorf("signal %s to %s, starting it: %w", signal, start.WorkflowID, known(err))
+		return fmt.Errorf("signal %s to %s, starting it: %w", signal, start.ID, known(err))
 	}
 	return nil
 }
 
-func (t Temporal) options(start Start) client.StartWorkflowOptions {
-	options := client.StartWorkflowOptions{ID: start.WorkflowID, TaskQueue: t.TaskQueue}
-	if start.Type == workflows.TypeApplicationFailover {
-		options.StaticSummary = "Failover of application " + start.Binding.String()
-		options.StaticDetails = applicationDetails
-		options.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.SearchBinding.ValueSet(workflows.Storable(start.Binding.String())))
-		return options
-	}
-	if start.Cluster == "" {
-		options.StaticSummary = "Paces the evictions of all failovers"
-		options.StaticDetails = pacerDetails
-		return options
-	}
-	options.StaticSummary = "Failover of cluster " + start.Cluster
-	options.StaticDetails = failoverDetails
-	options.Memo = map[string]any{"cluster": start.Cluster}
-	options.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.SearchCluster.ValueSet(start.Cluster))
-	return options
+// Start is a workflow, and how to start it when it does not run. Its task queue is that of the sender.
+type Start struct {
+	client.StartWorkflowOptions
+	Type    string // empty for a workflow that is never started
+	Params  any
+	Cluster string // of a ClusterFailover
 }
 
-// Failover has the options and parameters that start a cluster's failover.
-func (t Temporal) Failover(cluster string) (client.StartWorkflowOptions, any) {
-	start := startOf(t.Instance, cluster)
-	return t.options(start), t.params(start)
+// StartFailover starts the failover of a cluster.
+func StartFailover(instance, cluster string) Start {
+	return Start{
+		Type: workflows.TypeClusterFailover, Cluster: cluster,
+		Params: workflows.ClusterFailoverParams{Instance: instance, Cluster: cluster},
+		StartWorkflowOptions: client.StartWorkflowOptions{
+			ID:            workflows.ClusterFailoverID(instance, cluster),
+			StaticSummary: "Failover of cluster " + cluster, StaticDetails: failoverDetails,
+			Memo:                  map[string]any{"cluster": cluster},
+			TypedSearchAttributes: temporal.NewSearchAttributes(workflows.SearchCluster.ValueSet(cluster)),
+		},
+	}
 }
 
-func (t Temporal) params(start Start) any {
-	switch start.Type {
-	case workflows.TypeFleetPacer:
-		return workflows.FleetPacerParams{Instance: t.Instance}
-	case workflows.TypeApplicationFailover:
-		return workflows.ApplicationFailoverParams{Instance: t.Instance, Binding: start.Binding}
+// startApplication starts the failover of an application.
+func startApplication(instance string, key karmada.BindingKey) Start {
+	return Start{
+		Type: workflows.TypeApplicationFailover, Params: workflows.ApplicationFailoverParams{Instance: instance, Binding: key},
+		StartWorkflowOptions: client.StartWorkflowOptions{
+			ID:            workflows.ApplicationFailoverID(instance, key),
+			StaticSummary: "Failover of application " + key.String(), StaticDetails: applicationDetails,
+			TypedSearchAttributes: temporal.NewSearchAttributes(workflows.SearchBinding.ValueSet(workflows.Storable(key.String()))),
+		},
 	}
-	return workflows.ClusterFailoverParams{Instance: t.Instance, Cluster: start.Cluster}
+}
+
+// startPacer starts the pacer.
+func startPacer(instance string) Start {
+	return Start{
+		Type: workflows.TypeFleetPacer, Params: workflows.FleetPacerParams{Instance: instance},
+		StartWorkflowOptions: client.StartWorkflowOptions{
+			ID: workflows.FleetPacerID(instance), StaticSummary: "Paces the evictions of all failovers", StaticDetails: pacerDetails,
+		},
+	}
 }
 
 // What an operator should know before touching a workflow in the UI.

@@ -160,7 +160,7 @@ func TestReports_Observe_WritesNothing(t *testing.T) {
 	var log strings.Builder
 	r := &Reports{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	r.MalformedCluster(&karmada.Cluster{Name: "a", Malformed: "no conditions"})
-	refused := []RuleMatch{{Rule: rules.Rule{Name: "bad", Malformed: "no taints"}}}
+	refused := []k8sadapter.RuleStatus{{Rule: rules.Rule{Name: "bad", Malformed: "no taints"}}}
 	r.Rules(t.Context(), refused)
 	r.Rules(t.Context(), refused)
 	require.Contains(t, log.String(), "no conditions")
@@ -179,13 +179,13 @@ func TestReports_Enforce_WritesToKarmada(t *testing.T) {
 	require.True(t, recorded[0].Warning)
 	require.Contains(t, recorded[0].Message, "no resource")
 
-	r.Rules(t.Context(), []RuleMatch{{Rule: notReady(), Clusters: []string{"a"}}})
+	r.Rules(t.Context(), []k8sadapter.RuleStatus{{Rule: notReady(), MatchedClusters: []string{"a"}}})
 	require.Equal(t, []string{"a"}, status.written[0].MatchedClusters)
 	status.err = karmada.ErrConflict
-	r.Rules(t.Context(), []RuleMatch{{Rule: notReady()}})
+	r.Rules(t.Context(), []k8sadapter.RuleStatus{{Rule: notReady()}})
 	require.NotContains(t, log.String(), "could not write", "the next resync writes it")
 	status.err = karmada.ErrForbidden
-	r.Rules(t.Context(), []RuleMatch{{Rule: notReady()}})
+	r.Rules(t.Context(), []k8sadapter.RuleStatus{{Rule: notReady()}})
 	require.Contains(t, log.String(), "could not write")
 }
 
@@ -198,9 +198,8 @@ func TestSignalWithStart_SetsTypeClusterAndSearchAttributes(t *testing.T) {
 			started = o
 		}
 	})
-	sender := Temporal{Client: c, TaskQueue: "q", Instance: "eu"}
-	start := Start{Type: "ClusterFailover", WorkflowID: "eu/cluster-failover/a", Cluster: "a"}
-	require.NoError(t, sender.SignalWithStart(t.Context(), start, "s", "arg"))
+	sender := Temporal{Client: c, TaskQueue: "q"}
+	require.NoError(t, sender.SignalWithStart(t.Context(), StartFailover("eu", "a"), "s", "arg"))
 	require.Equal(t, "q", started.TaskQueue)
 	require.Equal(t, 1, started.TypedSearchAttributes.Size())
 	require.Contains(t, started.StaticSummary, "cluster a")
@@ -223,11 +222,11 @@ func TestSignal_BeyondTheLimit_IsErrFull(t *testing.T) {
 	full := serviceerror.NewInvalidArgument("exceeded workflow execution limit for signal events")
 	c.On("SignalWorkflow", mock.Anything, "id", "", "s", nil).Return(full)
 	c.On("SignalWorkflow", mock.Anything, "id", "", "t", nil).Return(serviceerror.NewInvalidArgument("too large"))
-	c.On("SignalWithStartWorkflow", mock.Anything, "id", "s", nil, mock.Anything, "ClusterFailover", mock.Anything).Return(nil, full)
+	c.On("SignalWithStartWorkflow", mock.Anything, "cluster-failover/a", "s", nil, mock.Anything, "ClusterFailover", mock.Anything).Return(nil, full)
 	sender := Temporal{Client: c}
 	require.ErrorIs(t, sender.Signal(t.Context(), "id", "s", nil), ErrFull)
 	require.NotErrorIs(t, sender.Signal(t.Context(), "id", "t", nil), ErrFull)
-	require.ErrorIs(t, sender.SignalWithStart(t.Context(), Start{Type: "ClusterFailover", WorkflowID: "id", Cluster: "a"}, "s", nil), ErrFull)
+	require.ErrorIs(t, sender.SignalWithStart(t.Context(), StartFailover("", "a"), "s", nil), ErrFull)
 }
 
 // No time of the controller's enters a decision: nothing that it sends has a place for one.
@@ -258,11 +257,11 @@ func TestSignals_CarryNoTime(t *testing.T) {
 	for _, sent := range []any{workflows.ClusterObserved{}, workflows.BindingsChanged{}, workflows.Adopt{}, workflows.FleetObserved{}} {
 		timeless(reflect.TypeOf(sent), reflect.TypeOf(sent).Name())
 	}
-	for _, kind := range []string{workflows.TypeFleetPacer, workflows.TypeClusterFailover} {
-		params := reflect.ValueOf(Temporal{Instance: "eu"}.params(Start{Type: kind, Cluster: "m1"}))
+	for _, start := range []Start{startPacer("eu"), StartFailover("eu", "m1")} {
+		params := reflect.ValueOf(start.Params)
 		for f := range params.NumField() {
 			if name := params.Type().Field(f).Name; name != "Instance" && name != "Cluster" {
-				require.True(t, params.Field(f).IsZero(), "%s.%s", kind, name)
+				require.True(t, params.Field(f).IsZero(), "%s.%s", start.Type, name)
 			}
 		}
 	}
