@@ -75,12 +75,14 @@ func isBare(profile envconfig.ClientConfigProfile, c config.Config) bool {
 // identify sets the client certificate, the API key, or both.
 func identify(options *client.Options, profile envconfig.ClientConfigProfile, c config.Config, log *slog.Logger) error {
 	if t := profile.TLS; t != nil && t.ClientCertPath != "" && t.ClientKeyPath != "" && options.ConnectionOptions.TLS != nil {
-		pair, err := secrecy.NewPair(t.ClientCertPath, t.ClientKeyPath, log)
+		pair, err := secrecy.Pair(t.ClientCertPath, t.ClientKeyPath, log)
 		if err != nil {
 			return err
 		}
 		options.ConnectionOptions.TLS.Certificates = nil
-		options.ConnectionOptions.TLS.GetClientCertificate = pair.ForClient
+		options.ConnectionOptions.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return pair(), nil
+		}
 	}
 	if isBare(profile, c) {
 		return errBare
@@ -121,12 +123,7 @@ func encrypt(options *client.Options, c config.Config, log *slog.Logger) error {
 
 // Codec is the configured codec.
 func Codec(c config.Config, log *slog.Logger) (*secrecy.Codec, error) {
-	codec, err := secrecy.NewCodec(c.Encryption.KeyFile, log)
-	if err != nil {
-		return nil, err
-	}
-	codec.RefuseClear = c.Encryption.RefuseClear
-	return codec, nil
+	return secrecy.NewCodec(c.Encryption.KeyFile, c.Encryption.RefuseClear, log)
 }
 
 // ServerTLS is the TLS configuration of Lifeboat's servers, nil without TLS.

@@ -31,24 +31,19 @@ var errTampered = errors.New("it does not open: another key of this name, or it 
 
 // Codec encrypts payloads with AES-256-GCM.
 type Codec struct {
-	// RefuseClear refuses payloads that are not encrypted, so that only owners of a key can
+	// refuseClear refuses payloads that are not encrypted, so that only owners of a key can
 	// write them. Otherwise they are returned unchanged, so that older histories can be read.
-	// Set it before the first use.
-	RefuseClear bool
-
-	ring *files[keyring]
+	refuseClear bool
+	ring        *files[keyring]
 }
 
 var _ converter.PayloadCodec = (*Codec)(nil)
 
 // NewCodec reads the key file: a name and 32 bytes in base64 on each line. The first
 // encrypts, all decrypt. It is read again when it changes.
-func NewCodec(keyFile string, log *slog.Logger) (*Codec, error) {
-	ring, err := open(log, func() (keyring, error) { return readKeyring(keyFile) }, keyFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the keys for encryption: %w", err)
-	}
-	return &Codec{ring: ring}, nil
+func NewCodec(keyFile string, refuseClear bool, log *slog.Logger) (*Codec, error) {
+	ring, err := open("the keys for encryption", log, func() (keyring, error) { return readKeyring(keyFile) }, keyFile)
+	return &Codec{ring: ring, refuseClear: refuseClear}, err
 }
 
 // Encode encrypts, metadata included.
@@ -72,9 +67,9 @@ func (c *Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	return sealed, nil
 }
 
-// Decode fails with [ErrUnknownKey] without the key, and with [ErrClear] under RefuseClear.
+// Decode fails with [ErrUnknownKey] without the key, and with [ErrClear] where clear ones are refused.
 func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	return c.decode(payloads, func(*commonpb.Payload) bool { return !c.RefuseClear })
+	return c.decode(payloads, func(*commonpb.Payload) bool { return !c.refuseClear })
 }
 
 // decode returns a payload that is not encrypted unchanged where clear allows it.

@@ -40,7 +40,7 @@ func codecWith(t *testing.T, content string) (c *Codec, file string, log *bytes.
 	file = filepath.Join(t.TempDir(), "keys")
 	put(t, file, content)
 	log = &bytes.Buffer{}
-	c, err := NewCodec(file, slog.New(slog.NewTextHandler(log, nil)))
+	c, err := NewCodec(file, false, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	return c, file, log
 }
@@ -145,14 +145,14 @@ func TestAKeyFileThatIsWrongIsRefusedWithoutSayingWhatIsInIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "keys")
 			put(t, file, content)
-			_, err := NewCodec(file, slog.New(slog.DiscardHandler))
+			_, err := NewCodec(file, false, slog.New(slog.DiscardHandler))
 			require.ErrorContains(t, err, file)
 			require.NotContains(t, err.Error(), secret)
 			require.NotContains(t, err.Error(), "NDQ0NDQ0")
 			require.NotContains(t, err.Error(), base64.StdEncoding.EncodeToString([]byte("short")))
 		})
 	}
-	_, err := NewCodec(filepath.Join(t.TempDir(), "absent"), slog.New(slog.DiscardHandler))
+	_, err := NewCodec(filepath.Join(t.TempDir(), "absent"), false, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -197,7 +197,7 @@ func TestTheCodecServerAnswersOnlyPagesThatItKnows(t *testing.T) {
 func TestWhatIsNotEncryptedIsRefusedWhereThatIsSaid(t *testing.T) {
 	c, _, _ := codecWith(t, "k1 "+newKey(t))
 	clear := payload(t, "resume, says nobody")
-	c.RefuseClear = true
+	c.refuseClear = true
 	for _, all := range [][]*commonpb.Payload{{clear}, {sealed(t, c, "member1"), clear}, {{}}, {nil}} {
 		_, err := c.Decode(all)
 		require.ErrorIs(t, err, ErrClear)
@@ -223,7 +223,7 @@ func TestWhatIsNotEncryptedIsRefusedWhereThatIsSaid(t *testing.T) {
 // A history that a page shows has search attributes as well, which nobody encrypts.
 func TestTheCodecServerRefusesWhatIsNotEncryptedButSearchAttributes(t *testing.T) {
 	c, _, _ := codecWith(t, "k1 "+newKey(t))
-	c.RefuseClear = true
+	c.refuseClear = true
 	clear, attribute := payload(t, "forged"), payload(t, "member1")
 	attribute.Metadata[metadataType] = []byte("Keyword")
 	handler := c.Handler(nil)
@@ -252,7 +252,7 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte, name string, data []byte) {
 		file := filepath.Join(t.TempDir(), "keys")
 		require.NoError(t, os.WriteFile(file, content, 0o600))
-		c, err := NewCodec(file, slog.New(slog.DiscardHandler))
+		c, err := NewCodec(file, false, slog.New(slog.DiscardHandler))
 		if err != nil {
 			for _, word := range strings.Fields(string(content)) {
 				require.False(t, len(word) >= 40 && strings.Contains(err.Error(), word), "a key is told: %v", err)

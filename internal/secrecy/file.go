@@ -24,11 +24,11 @@ type files[T any] struct {
 	logged  string // the last error
 }
 
-// open reads the files for the first time, which must succeed.
-func open[T any](log *slog.Logger, read func() (T, error), paths ...string) (*files[T], error) {
+// open reads the files for the first time, which must succeed; what is in them is for the error.
+func open[T any](what string, log *slog.Logger, read func() (T, error), paths ...string) (*files[T], error) {
 	f := &files[T]{paths: paths, read: read, log: log}
 	if _, err := f.again(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
 	return f, nil
 }

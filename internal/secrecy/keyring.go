@@ -1,8 +1,6 @@
 package secrecy
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
@@ -30,18 +28,14 @@ func readKeyring(path string) (keyring, error) {
 		return keyring{}, err
 	}
 	ring := keyring{by: map[string]cipher.AEAD{}}
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	for n, line := range strings.Split(string(content), "\n") {
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		if err := ring.add(line); err != nil {
-			return keyring{}, fmt.Errorf("line %d of %s: %w", n, path, err)
+			return keyring{}, fmt.Errorf("line %d of %s: %w", n+1, path, err)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return keyring{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	if ring.first == "" {
 		return keyring{}, fmt.Errorf("%s has no key", path)

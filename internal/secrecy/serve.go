@@ -21,7 +21,7 @@ type historyCodec struct{ *Codec }
 // Decode implements converter.PayloadCodec.
 func (c historyCodec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return c.decode(payloads, func(p *commonpb.Payload) bool {
-		return !c.RefuseClear || len(p.GetMetadata()[metadataType]) > 0
+		return !c.refuseClear || len(p.GetMetadata()[metadataType]) > 0
 	})
 }
 

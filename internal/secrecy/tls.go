@@ -11,11 +11,9 @@ import (
 	"strings"
 )
 
-// Pair is a certificate and its key, PEM files that are read again when they change.
-type Pair struct{ files *files[*tls.Certificate] }
-
-// NewPair reads them; the error names the files, and shows none of their content.
-func NewPair(cert, key string, log *slog.Logger) (*Pair, error) {
+// Pair reads a certificate and its key, PEM files, again when they change; the error names the files, and shows
+// none of their content.
+func Pair(cert, key string, log *slog.Logger) (func() *tls.Certificate, error) {
 	read := func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
@@ -23,16 +21,8 @@ func NewPair(cert, key string, log *slog.Logger) (*Pair, error) {
 		}
 		return &pair, nil
 	}
-	pair, err := open(log, read, cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("read a certificate: %w", err)
-	}
-	return &Pair{pair}, nil
-}
-
-// ForClient returns the certificate for a server that requests one.
-func (p *Pair) ForClient(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	return p.files.newest(), nil
+	pair, err := open("a certificate", log, read, cert, key)
+	return pair.newest, err
 }
 
 // Server is the TLS configuration of a Lifeboat server, nil without TLS (cert is empty). With
@@ -41,20 +31,20 @@ func Server(cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
 	if cert == "" {
 		return nil, nil //nolint:nilnil // no TLS is a way to serve
 	}
-	pair, err := NewPair(cert, key, log)
+	pair, err := Pair(cert, key, log)
 	if err != nil {
 		return nil, err
 	}
 	base := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.files.newest(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair(), nil },
 	}
 	if clientCA == "" {
 		return base, nil
 	}
-	clients, err := open(log, func() (*x509.CertPool, error) { return readPool(clientCA) }, clientCA)
+	clients, err := open("the authorities of clients", log, func() (*x509.CertPool, error) { return readPool(clientCA) }, clientCA)
 	if err != nil {
-		return nil, fmt.Errorf("read the authorities of clients: %w", err)
+		return nil, err
 	}
 	with := func() *tls.Config {
 		c := base.Clone()
@@ -91,9 +81,6 @@ func APIKey(path string, log *slog.Logger) (func(context.Context) (string, error
 		}
 		return key, nil
 	}
-	key, err := open(log, read, path)
-	if err != nil {
-		return nil, fmt.Errorf("read the API key: %w", err)
-	}
-	return func(context.Context) (string, error) { return key.current(), nil }, nil
+	key, err := open("the API key", log, read, path)
+	return func(context.Context) (string, error) { return key.current(), nil }, err
 }

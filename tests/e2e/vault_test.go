@@ -147,7 +147,7 @@ func (s *scene) newVault() *vault {
 	require.NoError(s, err)
 	v.own.Write(s, v.folder)
 	v.door = s.openDoor(cert, clients.Pool(), v.newAPIKey(s))
-	v.codec, err = secrecy.NewCodec(v.keyFile, slog.New(slog.DiscardHandler))
+	v.codec, err = secrecy.NewCodec(v.keyFile, false, slog.New(slog.DiscardHandler))
 	require.NoError(s, err)
 	return v
 }
