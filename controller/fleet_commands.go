@@ -129,10 +129,9 @@ func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 		return err
 	}
 	out := adoptAnswer{Verb: cmd.CalledAs(), NotChanged: adoptLeaves}
-	err = s.progress.While(cmd.Context(), "looking for what has no owner", func(ctx context.Context) error {
-		out.Search, err = watch.FindOrphans(ctx, karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
-		return err
-	})
+	end := s.progress.Begin("looking for what has no owner")
+	out.Search, err = watch.FindOrphans(cmd.Context(), karmada, process.Owners{Client: s.temporal.Client}, s.config.Instance, only)
+	end()
 	if err != nil {
 		return err
 	}
@@ -153,16 +152,15 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 		}
 	}
 	sender := watch.Temporal{Client: s.temporal.Client, TaskQueue: s.config.TaskQueue}
-	return s.progress.While(cmd.Context(), "signalling the failovers", func(ctx context.Context) error {
-		for _, o := range out.Orphans {
-			if err := watch.Adopt(ctx, sender, s.config.Instance, o, g.by); err != nil {
-				return out.stopped(err)
-			}
-			to := s.sender().Target(o.Cluster)
-			out.Adopted = append(out.Adopted, adopted{Cluster: o.Cluster, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID)})
+	defer s.progress.Begin("signalling the failovers")()
+	for _, o := range out.Orphans {
+		if err := watch.Adopt(cmd.Context(), sender, s.config.Instance, o, g.by); err != nil {
+			return out.stopped(err)
 		}
-		return nil
-	})
+		to := s.sender().Target(o.Cluster)
+		out.Adopted = append(out.Adopted, adopted{Cluster: o.Cluster, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID)})
+	}
+	return nil
 }
 
 // stopped adds to an error the failovers that got the order before it, and what to do.

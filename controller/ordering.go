@@ -39,6 +39,9 @@ type order struct {
 	after func(cmd *cobra.Command, s *session, out *orderAnswer) error
 }
 
+// aimFunc finds the workflow of an order, and what the order is about there.
+type aimFunc func(ctx context.Context, s *session) (orders.Target, queue.Scope, error)
+
 type sendFunc func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
 
 // update sends an order as an update of that name to a workflow that runs.
@@ -103,9 +106,7 @@ func (g *ordering) check(cmd *cobra.Command) error {
 }
 
 // give asks for confirmation, finds the workflow, sends the order to it and prints the answer.
-func (a *app) give(
-	cmd *cobra.Command, verb order, g *ordering, name string, aim func(context.Context, *session) (orders.Target, queue.Scope, error),
-) error {
+func (a *app) give(cmd *cobra.Command, verb order, g *ordering, name string, aim aimFunc) error {
 	if err := g.check(cmd); err != nil {
 		return err
 	}
@@ -119,19 +120,9 @@ func (a *app) give(
 		return err
 	}
 	defer s.close()
-	out := orderAnswer{Verb: cmd.CalledAs(), NotChanged: verb.unchanged}
-	err = s.progress.While(cmd.Context(), "waiting for "+name, func(ctx context.Context) error {
-		to, scope, err := aim(ctx, s)
-		if err != nil {
-			return err
-		}
-		out.Cluster, out.WorkflowID, out.Link = to.Name, to.WorkflowID, s.link(to.WorkflowID)
-		if scope != (queue.Scope{}) {
-			out.Whom = scope.String()
-		}
-		out.Answer, err = verb.send(s.sender(), ctx, to, workflows.ScopedOrder{Order: g.by, Scope: scope})
-		return s.noFailover(ctx, to.Name, err)
-	})
+	end := s.progress.Begin("waiting for " + name)
+	out, err := s.send(cmd, verb, g, aim)
+	end()
 	if err != nil {
 		return err
 	}
@@ -145,6 +136,23 @@ func (a *app) give(
 		return verb.after(cmd, s, &out)
 	}
 	return errors.Join(verb.after(cmd, s, &out), g.form.Encode(cmd.OutOrStdout(), out))
+}
+
+// send finds the workflow of an order, and sends the order to it.
+func (s *session) send(cmd *cobra.Command, verb order, g *ordering, aim aimFunc) (orderAnswer, error) {
+	to, scope, err := aim(cmd.Context(), s)
+	if err != nil {
+		return orderAnswer{}, err
+	}
+	out := orderAnswer{
+		Verb: cmd.CalledAs(), NotChanged: verb.unchanged,
+		Cluster: to.Name, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID),
+	}
+	if scope != (queue.Scope{}) {
+		out.Whom = scope.String()
+	}
+	out.Answer, err = verb.send(s.sender(), cmd.Context(), to, workflows.ScopedOrder{Order: g.by, Scope: scope})
+	return out, s.noFailover(cmd.Context(), to.Name, err)
 }
 
 func (o orderAnswer) draw(p show.Page) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -195,11 +194,9 @@ func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) 
 		return err
 	}
 	explainer.Trail = trail.Records
-	var x explain.Explained
-	err = s.progress.While(cmd.Context(), "querying", func(ctx context.Context) error {
-		x, err = explainer.Binding(ctx, ref, o.cluster)
-		return err
-	})
+	end := s.progress.Begin("querying")
+	x, err := explainer.Binding(cmd.Context(), ref, o.cluster)
+	end()
 	if err != nil {
 		return err
 	}

@@ -106,13 +106,9 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 	if err != nil {
 		return err
 	}
-	var checks []preflight.Check
-	if err := s.progress.While(cmd.Context(), "looking around", func(ctx context.Context) error {
-		checks = p.Run(ctx)
-		return nil
-	}); err != nil {
-		return err
-	}
+	end := s.progress.Begin("looking around")
+	checks := p.Run(cmd.Context())
+	end()
 	return printChecks(cmd, o.form, checks, checks)
 }
 
@@ -201,13 +197,9 @@ func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
 			return append(s.withoutTemporal(source), p.Run(ctx)...)
 		},
 	}
-	var report preflight.Report
-	if err := s.progress.While(cmd.Context(), "trying everything", func(ctx context.Context) error {
-		report = v.Run(ctx)
-		return nil
-	}); err != nil {
-		return err
-	}
+	end := s.progress.Begin("trying everything")
+	report := v.Run(cmd.Context())
+	end()
 	return printChecks(cmd, o.form, report, report.Checks)
 }
 

@@ -79,11 +79,10 @@ func (a *app) open(cmd *cobra.Command, as string) (*session, error) {
 }
 
 func (s *session) dial(ctx context.Context, as string) error {
-	return s.progress.While(ctx, "reaching Temporal", func(ctx context.Context) error {
-		var err error
-		s.temporal, err = s.app.dial(ctx, process.TemporalOptions{Program: as, Config: s.config, Log: s.log})
-		return err
-	})
+	defer s.progress.Begin("reaching Temporal")()
+	var err error
+	s.temporal, err = s.app.dial(ctx, process.TemporalOptions{Program: as, Config: s.config, Log: s.log})
+	return err
 }
 
 // reach dials Temporal, and loads the configuration that the workers publish there, with the caller's settings

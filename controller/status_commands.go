@@ -68,7 +68,8 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 	if o.watch {
 		return show.Again(cmd.Context(), once)
 	}
-	return s.progress.While(cmd.Context(), "querying the failovers", once)
+	defer s.progress.Begin("querying the failovers")()
+	return once(cmd.Context())
 }
 
 // livePicture reads the fleet and all of its failovers.
@@ -235,15 +236,12 @@ func (s *session) history(cmd *cobra.Command, o *historyOptions, trail audit.Tra
 		return alone.With(cmd.Context(), nil, trail.Records, o.HistoryRequest), nil
 	}
 	defer s.close()
-	var failovers []status.PastFailover
-	err := s.progress.While(cmd.Context(), "reading reports", func(ctx context.Context) error {
-		var err error
-		if failovers, err = s.source().History(ctx, o.HistoryRequest); err == nil {
-			failovers = s.source().With(ctx, failovers, trail.Records, o.HistoryRequest)
-		}
-		return err
-	})
-	return failovers, err
+	defer s.progress.Begin("reading reports")()
+	failovers, err := s.source().History(cmd.Context(), o.HistoryRequest)
+	if err != nil {
+		return nil, err
+	}
+	return s.source().With(cmd.Context(), failovers, trail.Records, o.HistoryRequest), nil
 }
 
 // remark writes to standard error.

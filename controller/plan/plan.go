@@ -128,12 +128,9 @@ func (s Source) Planner(of *activities.Snapshot) *activities.Planner {
 }
 
 // Read takes a snapshot of Karmada.
-func (s Source) Read(ctx context.Context) (snapshot *activities.Snapshot, err error) {
-	err = s.Progress.While(ctx, "reading bindings", func(ctx context.Context) error {
-		snapshot, err = activities.TakeSnapshot(ctx, s.Karmada, func(n int) { s.Progress.Step(n, 0) })
-		return err
-	})
-	return snapshot, err
+func (s Source) Read(ctx context.Context) (*activities.Snapshot, error) {
+	defer s.Progress.Begin("reading bindings")()
+	return activities.TakeSnapshot(ctx, s.Karmada, func(n int) { s.Progress.Step(n, 0) })
 }
 
 // All plans for every cluster, each as if it alone failed, the worst first. The plans have no bindings.
@@ -148,20 +145,18 @@ func (s Source) All(ctx context.Context) ([]Plan, error) {
 	}
 	plans := []Plan{}
 	pacer := s.queryPacer(ctx)
-	err = s.Progress.While(ctx, "planning", func(ctx context.Context) error {
-		for n, c := range fleet {
-			s.Progress.Step(n, len(fleet))
-			p, err := s.of(ctx, snapshot, pacer, c.Name)
-			if err != nil {
-				return err
-			}
-			p.Bindings = nil
-			plans = append(plans, p)
+	defer s.Progress.Begin("planning")()
+	for n, c := range fleet {
+		s.Progress.Step(n, len(fleet))
+		p, err := s.of(ctx, snapshot, pacer, c.Name)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
+		p.Bindings = nil
+		plans = append(plans, p)
+	}
 	slices.SortStableFunc(plans, worse)
-	return plans, err
+	return plans, nil
 }
 
 // worse compares the stuck bindings, counted from the highest priority on; then the end; then the number of

@@ -43,23 +43,21 @@ func NewProgress(out io.Writer) *Progress {
 	return &Progress{out: out, after: patience}
 }
 
-// While runs one named step, and removes its line at the end.
-func (p *Progress) While(ctx context.Context, what string, do func(context.Context) error) error {
+// Begin shows a named step until end is called, which removes its line.
+func (p *Progress) Begin(what string) (end func()) {
 	if p == nil || p.out == nil {
-		return do(ctx)
+		return func() {}
 	}
 	p.mu.Lock()
 	p.what, p.done, p.total, p.began, p.said = what, 0, 0, time.Now(), false
 	p.mu.Unlock()
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		p.keepSaying(stop)
-	}()
-	err := do(ctx)
-	close(stop)
-	<-stopped
-	return err
+	stop := make(chan struct{})
+	var saying sync.WaitGroup
+	saying.Go(func() { p.keepSaying(stop) })
+	return func() {
+		close(stop)
+		saying.Wait()
+	}
 }
 
 // Step sets the progress; a total of 0 is unknown.
