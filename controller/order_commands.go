@@ -54,10 +54,7 @@ bindings are listed and judged again. The workers' own config must say enforce f
 			return nil
 		},
 		send: func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error) {
-			if enforce {
-				return d.Enforce(ctx, to, o.Order)
-			}
-			return d.Resume(ctx, to, o)
+			return d.Resume(ctx, to, workflows.Resume{ScopedOrder: o, Enforce: enforce})
 		},
 	})
 	cmd.Flags().BoolVar(&enforce, "enforce", false, "act on what was only observed so far")

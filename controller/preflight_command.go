@@ -117,14 +117,13 @@ func printChecks(cmd *cobra.Command, form show.Form, answer any, checks []prefli
 	if err := answered(cmd, &form, answer, func(p show.Page) { showChecks(p, checks) }); err != nil {
 		return err
 	}
-	switch preflight.Verdict(checks) {
-	case preflight.Failed:
-		return fmt.Errorf("%w: a check of the preflight failed", errRefused)
-	case preflight.Unknown:
-		return errUnanswered
-	case preflight.OK, preflight.Warning:
-	}
-	return nil
+	return verdicts[preflight.Verdict(checks)]
+}
+
+// verdicts are the errors of those that do not pass.
+var verdicts = map[preflight.Result]error{
+	preflight.Failed:  fmt.Errorf("%w: a check of the preflight failed", errRefused),
+	preflight.Unknown: errUnanswered,
 }
 
 // permissionsOf are the permissions that a role needs in the configured mode.
@@ -148,7 +147,7 @@ func permissionsOf(c config.Config, role string) []k8sadapter.Permission {
 func showChecks(p show.Page, checks []preflight.Check) {
 	t := p.Table("Result", "Check", "Found")
 	for _, c := range checks {
-		t.AppendRow(table.Row{resultWord(p, c.Result), c.Name, text.WrapSoft(c.Found, foundWidth)})
+		t.AppendRow(table.Row{p.Coloured(resultColours[c.Result], string(c.Result)), c.Name, text.WrapSoft(c.Found, foundWidth)})
 		for line := range strings.Lines(c.Do) {
 			t.AppendRow(table.Row{"", "", text.WrapSoft("  "+strings.TrimSuffix(line, "\n"), foundWidth)})
 		}
@@ -159,15 +158,8 @@ func showChecks(p show.Page, checks []preflight.Check) {
 // foundWidth is the width of the column Found.
 const foundWidth = 76
 
-func resultWord(p show.Page, r preflight.Result) string {
-	switch r {
-	case preflight.OK:
-		return p.Coloured(show.Well, string(r))
-	case preflight.Failed:
-		return p.Coloured(show.Bad, string(r))
-	case preflight.Warning, preflight.Unknown:
-	}
-	return p.Coloured(show.Busy, string(r))
+var resultColours = map[preflight.Result]text.Color{
+	preflight.OK: show.Well, preflight.Failed: show.Bad, preflight.Warning: show.Busy, preflight.Unknown: show.Busy,
 }
 
 // syncWithin bounds the first sync of a large fleet.

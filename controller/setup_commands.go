@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
@@ -25,13 +24,6 @@ const (
 	// setupTimeout covers the minute for which Temporal's frontends cache.
 	setupTimeout = 3 * time.Minute
 )
-
-// setUp is the output of -o json.
-type setUp struct {
-	preflight.Standing
-	// Done are the steps, in order.
-	Done []string `json:"done"`
-}
 
 // setupOptions are the flags of setup.
 type setupOptions struct {
@@ -77,12 +69,11 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 		return err
 	}
 	defer temporal.Close()
-	var steps bytes.Buffer
 	s := preflight.Setup{
 		Temporal: temporal, Namespace: temporal.Options.Namespace, Retention: o.retention, SetRetention: o.retain, Out: cmd.OutOrStdout(),
 	}
 	if !o.form.ForPeople() {
-		s.Out = &steps
+		s.Out = io.Discard
 	}
 	if !o.temporalOnly {
 		karmada, err := process.Karmada(program, c, log, false)
@@ -98,7 +89,7 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 	if o.form.ForPeople() {
 		return nil // every step has said what it did
 	}
-	return o.form.Encode(cmd.OutOrStdout(), setUp{result, strings.Split(strings.TrimSpace(steps.String()), "\n")})
+	return o.form.Encode(cmd.OutOrStdout(), result)
 }
 
 func (a *app) codecCommand() *cobra.Command {

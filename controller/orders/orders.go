@@ -73,35 +73,37 @@ func (d Sender) Pause(ctx context.Context, to Target, o workflows.ScopedOrder) (
 }
 
 // Resume continues dispatch for a cluster or for some of its bindings, re-opens a stopped failover, or ends a halt
-// of the fleet.
-func (d Sender) Resume(ctx context.Context, to Target, o workflows.ScopedOrder) (string, error) {
+// of the fleet. With Enforce a failover that began in observe acts.
+func (d Sender) Resume(ctx context.Context, to Target, o workflows.Resume) (string, error) {
 	if to.Name == Fleet {
 		return d.Give(ctx, to, workflows.UpdateResume, o.Order)
 	}
-	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: o})
-}
-
-// Enforce makes a failover that began in observe act.
-func (d Sender) Enforce(ctx context.Context, to Target, o workflows.Order) (string, error) {
-	return d.Give(ctx, to, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: o}, Enforce: true})
+	return d.Give(ctx, to, workflows.UpdateResume, o)
 }
 
 // Give sends an order as an update to a workflow that runs.
 func (d Sender) Give(ctx context.Context, to Target, name string, o any) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: to.WorkflowID, UpdateName: name, Args: []any{o},
-		WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	var answer string
-	if err == nil {
-		err = handle.Get(ctx, &answer)
+	handle, err := d.Client.UpdateWorkflow(ctx, updateOf(to, name, o))
+	answer, err := await(ctx, handle, err)
+	return answer, explain(to, name, err)
+}
+
+// updateOf is an order as an update that waits for its answer.
+func updateOf(to Target, name string, o any) client.UpdateWorkflowOptions {
+	return client.UpdateWorkflowOptions{
+		WorkflowID: to.WorkflowID, UpdateName: name, Args: []any{o}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
-	if err != nil {
-		return "", explain(to, name, err)
+}
+
+// await waits for the answer to an update, unless it was not sent.
+func await(ctx context.Context, handle client.WorkflowUpdateHandle, unsent error) (answer string, err error) {
+	if unsent != nil {
+		return "", unsent
 	}
-	return answer, nil
+	err = handle.Get(ctx, &answer)
+	return answer, err
 }
 
 // explain describes why an order failed, and what to do.
@@ -110,6 +112,8 @@ func explain(to Target, name string, err error) error {
 	var refused *temporal.ApplicationError
 	var late *serviceerror.DeadlineExceeded
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &missing) && to.Name == Fleet:
 		return fmt.Errorf("%w: the pacer is not running; it starts with lifeboat controller", ErrNotFound)
 	case errors.As(err, &missing):
@@ -140,18 +144,16 @@ func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (strin
 	if to != d.Target(to.Name) { // the failover of an application is an order's target only while it runs
 		return d.Give(ctx, to, name, o)
 	}
+	var answer string
 	var err error
 	for range closingTries {
-		var answer string
-		if answer, err = d.startAndUpdate(ctx, to, name, o); err == nil {
-			return answer, nil
-		}
+		answer, err = d.startAndUpdate(ctx, to, name, o)
 		var closing *temporal.ApplicationError
 		if !errors.As(err, &closing) || closing.Type() != workflows.ErrorClosing {
 			break
 		}
 	}
-	return "", explain(to, name, err)
+	return answer, explain(to, name, err)
 }
 
 // Drained is the progress of a drain.
@@ -219,15 +221,7 @@ func (d Sender) startAndUpdate(ctx context.Context, to Target, name string, o an
 	start.TaskQueue, start.WorkflowIDConflictPolicy = d.TaskQueue, enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(start.StartWorkflowOptions, start.Type, start.Params),
-		UpdateOptions: client.UpdateWorkflowOptions{
-			WorkflowID: to.WorkflowID, UpdateName: name, Args: []any{o},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
+		UpdateOptions:          updateOf(to, name, o),
 	})
-	if err != nil {
-		return "", err
-	}
-	var answer string
-	err = handle.Get(ctx, &answer)
-	return answer, err
+	return await(ctx, handle, err)
 }

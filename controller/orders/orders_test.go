@@ -55,11 +55,15 @@ func TestSender_OrdersGoToTheirWorkflowWithWhoAndReason(t *testing.T) {
 		},
 		{
 			name: "resume a namespace", target: "a", id: "cluster-failover/a", update: workflows.UpdateResume, sent: workflows.Resume{ScopedOrder: shop},
-			send: func(d Sender, ctx context.Context, to Target) (string, error) { return d.Resume(ctx, to, shop) },
+			send: func(d Sender, ctx context.Context, to Target) (string, error) {
+				return d.Resume(ctx, to, workflows.Resume{ScopedOrder: shop})
+			},
 		},
 		{
 			name: "enforce a cluster", target: "a", id: "cluster-failover/a", update: workflows.UpdateResume, sent: workflows.Resume{ScopedOrder: whole, Enforce: true},
-			send: func(d Sender, ctx context.Context, to Target) (string, error) { return d.Enforce(ctx, to, why) },
+			send: func(d Sender, ctx context.Context, to Target) (string, error) {
+				return d.Resume(ctx, to, workflows.Resume{ScopedOrder: whole, Enforce: true})
+			},
 		},
 		{
 			name: "any other order", target: "a", id: "cluster-failover/a", update: workflows.UpdateCancel, sent: cancel,
@@ -73,7 +77,9 @@ func TestSender_OrdersGoToTheirWorkflowWithWhoAndReason(t *testing.T) {
 		},
 		{
 			name: "resume the fleet", target: Fleet, id: "fleet-pacer", update: workflows.UpdateResume, sent: why,
-			send: func(d Sender, ctx context.Context, to Target) (string, error) { return d.Resume(ctx, to, whole) },
+			send: func(d Sender, ctx context.Context, to Target) (string, error) {
+				return d.Resume(ctx, to, workflows.Resume{ScopedOrder: whole})
+			},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -495,7 +495,9 @@ func TestSetup_CreatesWhatIsMissingAndWaitsForIt(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Standing{
 			Namespace: "lifeboat", Created: true, Retention: "48h0m0s", Attributes: result.Attributes, Definitions: true,
+			Done: strings.Split(strings.TrimSpace(out.String()), "\n"),
 		}, result)
+		require.Len(t, result.Done, 3)
 		require.Len(t, result.Attributes, len(workflows.SearchAttributeNames()))
 		require.GreaterOrEqual(t, time.Since(begun), 2*lag)
 		require.Equal(t, 48*time.Hour, s.retention)
@@ -508,7 +510,7 @@ func TestSetup_CreatesWhatIsMissingAndWaitsForIt(t *testing.T) {
 		result, err = setup.Run(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, time.Since(begun), "what is there is not made again")
-		require.Equal(t, Standing{Namespace: "lifeboat", Retention: "72h0m0s", Definitions: true}, result)
+		require.Equal(t, Standing{Namespace: "lifeboat", Retention: "72h0m0s", Definitions: true, Done: result.Done}, result)
 	})
 }
 

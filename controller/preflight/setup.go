@@ -54,6 +54,8 @@ type Standing struct {
 	Attributes []string `json:"attributesAdded,omitempty"`
 	// Definitions reports that the CRDs are installed.
 	Definitions bool `json:"definitions"`
+	// Done are the steps, in order.
+	Done []string `json:"done"`
 }
 
 // knownPoll is how often setup checks for a new namespace or attribute: Temporal's frontends cache for up to a
@@ -76,11 +78,13 @@ func (s Setup) Run(ctx context.Context) (Standing, error) {
 		return r, err
 	}
 	r.Definitions = true
-	s.say("Karmada: the definition of ClusterTaintRule stands")
+	s.say(&r, "Karmada: the definition of ClusterTaintRule stands")
 	return r, nil
 }
 
-func (s Setup) say(format string, args ...any) {
+// say reports a step that was done.
+func (s Setup) say(r *Standing, format string, args ...any) {
+	r.Done = append(r.Done, fmt.Sprintf(format, args...))
 	_, _ = fmt.Fprintf(s.Out, format+"\n", args...) // a closed terminal stops no setup
 }
 
@@ -115,7 +119,7 @@ func (s Setup) namespace(ctx context.Context, r *Standing) error {
 		return fmt.Errorf("wait for Temporal namespace %s: %w", s.Namespace, err)
 	}
 	r.Created, r.Retention = true, s.Retention.String()
-	s.say("Temporal: created namespace %s, which keeps closed workflows for %s", s.Namespace, s.Retention)
+	s.say(r, "Temporal: created namespace %s, which keeps closed workflows for %s", s.Namespace, s.Retention)
 	return nil
 }
 
@@ -123,7 +127,7 @@ func (s Setup) namespace(ctx context.Context, r *Standing) error {
 func (s Setup) retain(ctx context.Context, stands time.Duration, r *Standing) error {
 	r.Retention = stands.String()
 	if !s.SetRetention || stands == s.Retention {
-		s.say("Temporal: namespace %s is there; it keeps closed workflows for %s", s.Namespace, stands)
+		s.say(r, "Temporal: namespace %s is there; it keeps closed workflows for %s", s.Namespace, stands)
 		return nil
 	}
 	_, err := s.Temporal.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
@@ -133,7 +137,7 @@ func (s Setup) retain(ctx context.Context, stands time.Duration, r *Standing) er
 		return fmt.Errorf("set the retention of Temporal namespace %s: %w", s.Namespace, err)
 	}
 	r.Retention = s.Retention.String()
-	s.say("Temporal: namespace %s keeps closed workflows for %s now; it was %s", s.Namespace, s.Retention, stands)
+	s.say(r, "Temporal: namespace %s keeps closed workflows for %s now; it was %s", s.Namespace, s.Retention, stands)
 	return nil
 }
 
@@ -154,7 +158,7 @@ func (s Setup) attributes(ctx context.Context, r *Standing) error {
 		return err
 	}
 	if len(lacking) == 0 {
-		s.say("Temporal: the search attributes are there")
+		s.say(r, "Temporal: the search attributes are there")
 		return nil
 	}
 	request := &operatorservice.AddSearchAttributesRequest{
@@ -175,7 +179,7 @@ func (s Setup) attributes(ctx context.Context, r *Standing) error {
 		return fmt.Errorf("wait for search attributes %s: %w", strings.Join(lacking, ", "), err)
 	}
 	r.Attributes = lacking
-	s.say("Temporal: added the search attributes %s", strings.Join(lacking, ", "))
+	s.say(r, "Temporal: added the search attributes %s", strings.Join(lacking, ", "))
 	return nil
 }
 
