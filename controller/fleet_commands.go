@@ -158,7 +158,7 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 			return out.stopped(err)
 		}
 		to := s.sender().Target(o.Cluster)
-		out.Adopted = append(out.Adopted, adopted{Cluster: o.Cluster, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID)})
+		out.Adopted = append(out.Adopted, adopted{Cluster: o.Cluster, WorkflowID: to.WorkflowID, Link: s.source().Link(to.WorkflowID)})
 	}
 	return nil
 }

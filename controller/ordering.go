@@ -146,7 +146,7 @@ func (s *session) send(cmd *cobra.Command, verb order, g *ordering, aim aimFunc)
 	}
 	out := orderAnswer{
 		Verb: cmd.CalledAs(), NotChanged: verb.unchanged,
-		Cluster: to.Name, WorkflowID: to.WorkflowID, Link: s.link(to.WorkflowID),
+		Cluster: to.Name, WorkflowID: to.WorkflowID, Link: s.source().Link(to.WorkflowID),
 	}
 	if scope != (queue.Scope{}) {
 		out.Whom = scope.String()

@@ -142,11 +142,6 @@ func (s *session) sender() orders.Sender {
 	return orders.Sender{Client: s.temporal.Client, Instance: s.config.Instance, TaskQueue: s.config.TaskQueue}
 }
 
-// link is the page of a workflow in the Temporal UI, empty without a UI.
-func (s *session) link(workflowID string) string {
-	return orders.Link(s.config.UIURL, s.temporal.Options.Namespace, workflowID)
-}
-
 // quiet keeps the SDK's log out of a short command, unless a level is configured.
 func quiet(c config.Config) config.Config {
 	if c.Log.Level == config.Default().Log.Level {

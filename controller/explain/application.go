@@ -74,7 +74,8 @@ func (s Source) queryApplication(ctx context.Context, key karmada.BindingKey, a 
 	default:
 		a.Failover = &answer
 	}
-	a.WorkflowID, a.Link = s.Status.WorkflowOf(key)
+	a.WorkflowID = workflows.ApplicationFailoverID(s.Status.Instance, key)
+	a.Link = s.Status.Link(a.WorkflowID)
 	if a.Failover != nil && answer.Move != nil {
 		if m, err := s.Status.Migration(ctx, answer.Cluster, key); err == nil {
 			a.Migration = &m

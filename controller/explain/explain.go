@@ -96,9 +96,6 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 	}
 	out := Explained{Binding: b.Key.String(), Resource: subject.Workload(&b), Targets: b.Clusters, Clusters: []Cluster{}}
 	out.Unread = append(out.Unread, s.Unread...)
-	if s.Status == nil {
-		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())
-	}
 	for _, name := range s.clustersOf(ctx, &b, only, &out) {
 		c := about(&b, name)
 		s.query(ctx, &b, &c)
@@ -106,9 +103,7 @@ func (s Source) Binding(ctx context.Context, ref subject.Ref, only string) (Expl
 			out.Clusters = append(out.Clusters, c)
 		}
 	}
-	if err := s.history(ctx, &b, only, &out); err != nil {
-		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
-	}
+	s.history(ctx, &b, only, &out)
 	if only == "" {
 		out.Application = s.application(ctx, &b, &out)
 	}
@@ -171,7 +166,8 @@ func (s Source) query(ctx context.Context, b *karmada.Binding, c *Cluster) {
 		return
 	}
 	c.Failover = &x
-	c.WorkflowID, c.Link = s.Status.Workflow(c.Cluster)
+	c.WorkflowID = workflows.ClusterFailoverID(s.Status.Instance, c.Cluster)
+	c.Link = s.Status.Link(c.WorkflowID)
 	if x.Move != nil {
 		if m, err := s.Status.Migration(ctx, c.Cluster, b.Key); err == nil {
 			c.Migration = &m

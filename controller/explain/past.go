@@ -51,7 +51,10 @@ func concerns(x record.Audit, key karmada.BindingKey) bool {
 
 // history adds the outcomes of the binding in closed failovers, from the reports in Temporal and from the audit
 // trail.
-func (s Source) history(ctx context.Context, b *karmada.Binding, only string, out *Explained) error {
+func (s Source) history(ctx context.Context, b *karmada.Binding, only string, out *Explained) {
+	if s.Status == nil {
+		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())
+	}
 	of := slices.DeleteFunc(slices.Clone(s.Trail), func(x record.Audit) bool { return only != "" && x.Cluster != only })
 	failovers, away := s.past(ctx, status.HistoryRequest{Cluster: only, Type: workflows.TypeClusterFailover, Most: lookBack}, of)
 	if len(failovers) == lookBack {
@@ -63,7 +66,9 @@ func (s Source) history(ctx context.Context, b *karmada.Binding, only string, ou
 			c.Ended = append(c.Ended, ended...)
 		}
 	}
-	return away
+	if away != nil {
+		out.Unread = append(out.Unread, "failovers that are over: "+away.Error())
+	}
 }
 
 // past are closed failovers, by their reports in Temporal and by records of the audit trail.
@@ -137,12 +142,7 @@ func (s Source) gone(ctx context.Context, ref subject.Ref, only string, notFound
 	}
 	b := karmada.Binding{Key: key}
 	out := Explained{Binding: key.String(), Gone: true, Clusters: []Cluster{}}
-	if s.Status == nil {
-		out.Unread = append(out.Unread, "Temporal: "+s.Away.Error())
-	}
-	if err := s.history(ctx, &b, only, &out); err != nil {
-		out.Unread = append(out.Unread, "failovers that are over: "+err.Error())
-	}
+	s.history(ctx, &b, only, &out)
 	if len(out.Clusters) == 0 {
 		return Explained{}, notFound
 	}

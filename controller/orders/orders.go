@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/controller/watch"
@@ -125,14 +123,6 @@ func explain(to Target, name string, err error) error {
 	default:
 		return fmt.Errorf("%s of %s: %w", name, to.Name, err)
 	}
-}
-
-// Link is the page of a workflow in the Temporal UI, empty without a UI.
-func Link(ui, namespace, workflowID string) string {
-	if ui == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", strings.TrimRight(ui, "/"), url.PathEscape(namespace), url.PathEscape(workflowID))
 }
 
 // closingTries is how often an order is sent to a failover that is closing.

@@ -132,11 +132,6 @@ func TestPause_NoAnswer_IsSentAsASignal(t *testing.T) {
 	require.Contains(t, answer, "as a signal")
 }
 
-func TestLink_EscapesTheWorkflowID(t *testing.T) {
-	require.Equal(t, "http://ui/namespaces/n/workflows/cluster-failover%2Fa", Link("http://ui/", "n", "cluster-failover/a"))
-	require.Empty(t, Link("", "n", "x"))
-}
-
 // starting is a client whose updates with start end with these errors, in order.
 func starting(t *testing.T, ends ...error) Sender {
 	t.Helper()

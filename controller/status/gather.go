@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -84,6 +85,14 @@ type Source struct {
 	Bindings Bindings
 }
 
+// Link is the page of a workflow in the Temporal UI, empty without a UI.
+func (s Source) Link(workflowID string) string {
+	if s.UI == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", strings.TrimRight(s.UI, "/"), url.PathEscape(s.Namespace), url.PathEscape(workflowID))
+}
+
 // Overview queries the pacer and every running failover, and lists the kept tasks in Karmada.
 func (s Source) Overview(ctx context.Context) (Overview, error) {
 	clusters, err := s.Running(ctx)
@@ -137,8 +146,8 @@ func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 
 // Failover queries the failover of one cluster, the latest if none runs.
 func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) {
-	f := Failover{Cluster: cluster}
-	f.WorkflowID, f.Link = s.Workflow(cluster)
+	f := Failover{Cluster: cluster, WorkflowID: workflows.ClusterFailoverID(s.Instance, cluster)}
+	f.Link = s.Link(f.WorkflowID)
 	var answer workflows.FailoverStatus
 	err := s.inTerms(cluster, s.query(ctx, f.WorkflowID, &answer, workflows.QueryStatus))
 	switch {
@@ -193,11 +202,12 @@ func inWords(err error) string {
 // Running lists the clusters with a running failover. The list may be a second old.
 func (s Source) Running(ctx context.Context) ([]string, error) {
 	var clusters []string
-	for run, err := range s.failovers(ctx, "ExecutionStatus = 'Running'") {
+	prefix := workflows.ClusterFailoverID(s.Instance, "")
+	for run, err := range s.executions(ctx, workflows.TypeClusterFailover, prefix, runningRuns) {
 		if err != nil {
 			return nil, fmt.Errorf("list running failovers: %w", err)
 		}
-		clusters = append(clusters, strings.TrimPrefix(run.GetExecution().GetWorkflowId(), workflows.ClusterFailoverID(s.Instance, "")))
+		clusters = append(clusters, strings.TrimPrefix(run.GetExecution().GetWorkflowId(), prefix))
 	}
 	slices.Sort(clusters)
 	return slices.Compact(clusters), nil
@@ -209,7 +219,8 @@ const mostApplications = 100
 // applications queries the failovers of applications that run; one that does not answer is left out.
 func (s Source) applications(ctx context.Context) ([]workflows.ApplicationStatus, error) {
 	var all []workflows.ApplicationStatus
-	for run, err := range s.executions(ctx, workflows.TypeApplicationFailover, workflows.ApplicationFailoverPrefix(s.Instance), "ExecutionStatus = 'Running'") {
+	prefix := workflows.ApplicationFailoverPrefix(s.Instance)
+	for run, err := range s.executions(ctx, workflows.TypeApplicationFailover, prefix, runningRuns) {
 		if err != nil {
 			return all, err
 		}
@@ -225,10 +236,8 @@ func (s Source) applications(ctx context.Context) ([]workflows.ApplicationStatus
 	return all, nil
 }
 
-// failovers lists the runs of this installation's failovers of clusters.
-func (s Source) failovers(ctx context.Context, where string) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {
-	return s.executions(ctx, workflows.TypeClusterFailover, workflows.ClusterFailoverID(s.Instance, ""), where)
-}
+// runningRuns selects the runs that have not ended.
+const runningRuns = "ExecutionStatus = 'Running'"
 
 // executions lists the runs of this installation's workflows of a type, page by page. It ends after an error.
 func (s Source) executions(ctx context.Context, kind, prefix, where string) iter.Seq2[*workflowpb.WorkflowExecutionInfo, error] {

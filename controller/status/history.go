@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -132,7 +131,7 @@ const closedRuns = "ExecutionStatus != 'Running' AND ExecutionStatus != 'Continu
 // failoverRun reads one report. A terminated or failed run has none.
 func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) (PastFailover, error) {
 	id, runID := run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId()
-	e := PastFailover{WorkflowID: id, RunID: runID, Link: orders.Link(s.UI, s.Namespace, id)}
+	e := PastFailover{WorkflowID: id, RunID: runID, Link: s.Link(id)}
 	if name, of := strings.CutPrefix(id, workflows.ApplicationFailoverPrefix(s.Instance)); of {
 		e.Binding = name
 	} else {
@@ -207,25 +206,10 @@ func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, 
 	return m.OldWork, nil
 }
 
-// Workflow is the id and the link of a cluster's failover.
-func (s Source) Workflow(cluster string) (id, link string) {
-	id = workflows.ClusterFailoverID(s.Instance, cluster)
-	return id, orders.Link(s.UI, s.Namespace, id)
-}
-
 // Application queries the failover of one application, the latest if none runs.
 func (s Source) Application(ctx context.Context, key karmada.BindingKey) (a workflows.ApplicationStatus, err error) {
 	return a, s.inTerms(key.String(), s.query(ctx, workflows.ApplicationFailoverID(s.Instance, key), &a, workflows.QueryStatus))
 }
-
-// WorkflowOf is the id and the link of an application's failover.
-func (s Source) WorkflowOf(key karmada.BindingKey) (id, link string) {
-	id = workflows.ApplicationFailoverID(s.Instance, key)
-	return id, orders.Link(s.UI, s.Namespace, id)
-}
-
-// took is how long a failover lasted.
-func (e PastFailover) took() time.Duration { return e.Until.Sub(e.Began) }
 
 // UnknownCopy is an old copy that may still run on a member: its Work was deleted with the Cluster object, and the
 // deletion of the copy was not observed.

@@ -178,7 +178,7 @@ func (v View) History(failovers []PastFailover, bindings bool) {
 	clusters := v.Table("Cluster", "Began", "Took", "Ended", "Attempts", "Outcomes")
 	applications := v.Table("Application", "Began", "Took", "Ended", "Moved", "Reason")
 	for _, e := range failovers {
-		row := table.Row{show.Short(e.Name(), 28), day(e.Began), view.Span(e.took()), v.ended(e)}
+		row := table.Row{show.Short(e.Name(), 28), day(e.Began), view.Span(e.Until.Sub(e.Began)), v.ended(e)}
 		if e.Binding == "" {
 			clusters.AppendRow(append(row, len(e.Attempts), show.Short(phase.CountsLine(e.Totals()), 48)))
 			continue

@@ -526,7 +526,7 @@ func TestWith_FailoverOnlyInTheTrail(t *testing.T) {
 	require.True(t, e.FromTrail)
 	require.Empty(t, e.Closed)
 	require.Equal(t, phase.FailoverRecovered, e.Ended)
-	require.Equal(t, 7*time.Minute, e.took())
+	require.Equal(t, 7*time.Minute, e.Until.Sub(e.Began))
 	require.Equal(t, map[phase.Outcome]int{phase.OutcomeMigrated: 1, phase.OutcomeAbandoned: 8, phase.OutcomeSkipped: 1}, e.Totals())
 	require.Len(t, e.Attempts, 2)
 	require.Equal(t, phase.Failover("Settling"), e.Attempts[0].Ended)
@@ -683,4 +683,9 @@ func TestStatus_ShowsCopiesOfUnknownStateOfAnEarlierCluster(t *testing.T) {
 	require.Contains(t, text, "Copies of unknown state: 4")
 	require.Contains(t, text, "and 3 more")
 	require.NotContains(t, text, "Pending purge")
+}
+
+func TestLink_EscapesTheWorkflowID(t *testing.T) {
+	require.Equal(t, "http://ui/namespaces/n/workflows/cluster-failover%2Fa", Source{UI: "http://ui/", Namespace: "n"}.Link("cluster-failover/a"))
+	require.Empty(t, Source{Namespace: "n"}.Link("x"))
 }

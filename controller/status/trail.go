@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -87,17 +86,17 @@ func (r HistoryRequest) selects(e PastFailover) bool {
 func (s Source) recorded(id string, records []record.Audit) PastFailover {
 	first, last := records[0], records[len(records)-1]
 	e := PastFailover{Closed: noEnd, FromTrail: true}
-	e.WorkflowID, e.Link = s.Workflow(first.Cluster)
+	e.WorkflowID = workflows.ClusterFailoverID(s.Instance, first.Cluster)
 	e.FailoverReport = workflows.FailoverReport{Cluster: first.Cluster, FailoverID: id, Began: first.Time, Until: last.Time}
 	for _, x := range records {
 		if workflows.IsApplicationFailover(x.Workflow) && len(x.Bindings) == 1 {
-			e.Binding, e.Cluster = x.Bindings[0], x.Cluster
-			e.WorkflowID, e.Link = x.Workflow, orders.Link(s.UI, s.Namespace, x.Workflow)
+			e.Binding, e.Cluster, e.WorkflowID = x.Bindings[0], x.Cluster, x.Workflow
 		}
 		if x.Kind == record.AuditFailoverClosed {
 			e.Ended, e.Until, e.Closed = phase.Failover(x.Phase), x.Time, ""
 		}
 	}
+	e.Link = s.Link(e.WorkflowID)
 	e.addRecords(records)
 	return e
 }
