@@ -243,10 +243,7 @@ func (v View) queued(x *workflows.Explanation) []string {
 }
 
 func because(reason reason.Reason, message string) string {
-	if message == "" {
-		return string(reason)
-	}
-	return string(reason) + ": " + message
+	return show.Joined(": ", string(reason), message)
 }
 
 // moving draws the page of the migration, or the last state that the failover got if the migration does not
@@ -304,18 +301,11 @@ func answers(binding string, c *Cluster) []string {
 
 func (v View) result(attempt int, r record.Result) string {
 	line := fmt.Sprintf("attempt %d: %s", attempt, cmp.Or(string(r.Outcome), "no outcome on record"))
-	for _, more := range []string{because(r.Reason, r.Message), record.SaidCause(r.Cause)} {
-		if more != "" {
-			line += ", " + more
-		}
-	}
+	on := ""
 	if len(r.To) > 0 {
-		line += ", now on " + strings.Join(r.To, ", ")
+		on = "now on " + strings.Join(r.To, ", ")
 	}
-	if !r.At.IsZero() {
-		line += ", " + v.moment(r.At)
-	}
-	return line
+	return show.Joined(", ", line, because(r.Reason, r.Message), record.SaidCause(r.Cause), on, view.Moment(r.At, v.Now))
 }
 
 // recordLines bounds the records that are drawn for one outcome.

@@ -136,6 +136,11 @@ func Short(s string, most int) string {
 	return text.Trim(s, most-1) + "…"
 }
 
+// Joined joins the texts that are not empty.
+func Joined(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
+}
+
 // Doc draws a document that the Temporal UI shows as Markdown.
 func (p Page) Doc(d view.Doc) {
 	p.Wrapped("", view.Plain(d.Title))

@@ -187,7 +187,7 @@ func (v View) History(failovers []PastFailover, bindings bool) {
 		if len(last.To) > 0 {
 			moved = e.Cluster + " -> " + strings.Join(last.To, ",")
 		}
-		applications.AppendRow(append(row, show.Short(moved, 24), show.Short(strings.Trim(string(last.Reason)+": "+last.Cause, ": "), 22)))
+		applications.AppendRow(append(row, show.Short(moved, 24), show.Short(show.Joined(": ", string(last.Reason), last.Cause), 22)))
 	}
 	for _, t := range []table.Writer{clusters, applications} {
 		if t.Length() > 0 {
@@ -233,12 +233,7 @@ func (v View) attempt(e PastFailover, r workflows.AttemptReport) {
 	if len(results) > 0 {
 		t := v.Table("Binding", "Outcome", "At", "Now on", "Reason")
 		for _, x := range results {
-			why := string(x.Reason)
-			for _, more := range []string{x.Message, record.SaidCause(x.Cause)} {
-				if more != "" {
-					why += ": " + more
-				}
-			}
+			why := show.Joined(": ", string(x.Reason), x.Message, record.SaidCause(x.Cause))
 			t.AppendRow(table.Row{
 				show.Short(x.Key.String(), 40), string(x.Outcome), x.At.UTC().Format("15:04:05"), show.Short(strings.Join(x.To, ","), 16), show.Short(why, 180),
 			})
@@ -290,11 +285,10 @@ func (v View) records(records []record.Audit, clock string) {
 
 // Said is a record, and all of its reasons and evidence.
 func Said(r record.Audit) (done, why string) {
-	why = because(r)
 	if r.Who != "" {
-		why = strings.TrimSuffix("by "+r.Who+"; "+why, "; ")
+		why = "by " + r.Who
 	}
-	return what(r), why
+	return what(r), show.Joined("; ", why, because(r))
 }
 
 func what(r record.Audit) string {
@@ -333,14 +327,9 @@ func by(r record.Audit) string {
 
 // because joins all reasons of a record, and its evidence.
 func because(r record.Audit) string {
-	var parts []string
-	for _, part := range []string{r.Why, string(r.Reason), r.Message, record.SaidCause(r.Cause), strings.Join(r.To, ",")} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
+	parts := []string{r.Why, string(r.Reason), r.Message, record.SaidCause(r.Cause), strings.Join(r.To, ",")}
 	for _, name := range slices.Sorted(maps.Keys(r.Evidence)) {
 		parts = append(parts, name+"="+r.Evidence[name])
 	}
-	return strings.Join(parts, "; ")
+	return show.Joined("; ", parts...)
 }
