@@ -84,10 +84,10 @@ const (
 
 // Foreseen is what would become of one binding.
 type Foreseen struct {
-	Key      karmada.BindingKey `json:"key"`
-	UID      types.UID          `json:"uid,omitempty"`
+	Key      karmada.BindingKey `json:"-"`
+	UID      types.UID          `json:"-"`
 	Resource string             `json:"resource"`
-	Priority int32              `json:"priority,omitempty"`
+	Priority int32              `json:"priority"`
 	Prospect Prospect           `json:"verdict"`
 	Reason   reason.Reason      `json:"reason"`
 	Message  string             `json:"message,omitempty"`
@@ -95,7 +95,7 @@ type Foreseen struct {
 	// while nothing is issued.
 	Due    time.Time `json:"due,omitzero"`
 	Begins time.Time `json:"begins,omitzero"`
-	Why    rules.Due `json:"why"`
+	Why    rules.Due `json:"-"`
 	// Candidates are the clusters that it could go to.
 	Candidates []string          `json:"candidates,omitempty"`
 	Purge      karmada.PurgeMode `json:"purgeMode,omitempty"`
@@ -103,7 +103,7 @@ type Foreseen struct {
 	Need corev1.ResourceList `json:"need,omitempty"`
 
 	// Paused by an operator: it has no turn before it is resumed.
-	Paused bool `json:"paused,omitempty"`
+	Paused bool `json:"-"`
 
 	policy rules.Policy
 }

@@ -183,13 +183,7 @@ func (w *object) named() string {
 	case w.all:
 		some = "everything that waits"
 	}
-	switch {
-	case w.cluster == "":
-		return some
-	case some == "":
-		return w.cluster
-	}
-	return some + " on " + w.cluster
+	return show.Joined(" on ", some, w.cluster)
 }
 
 // read parses the argument, and refuses objects that cannot exist.

@@ -145,7 +145,7 @@ func (v View) applicationTail(t tree, a *Application) {
 }
 
 func (v View) ifOver(p plan.Binding) string {
-	switch p.Verdict {
+	switch p.Prospect {
 	case activities.ProspectMoves:
 		return "it would go to " + strings.Join(p.Candidates, " or ")
 	case activities.ProspectStays:

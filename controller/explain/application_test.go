@@ -46,7 +46,7 @@ func TestBinding_Application_SaysHowLongItIsUnhealthyAndWhereItCouldGo(t *testin
 	_, s := unhealthy(t)
 	x, text := explained(t, asked(t, s, map[string]any{ofCart + " status": onM1()}, nil, nil), "")
 	require.Equal(t, phase.ApplicationUnhealthy, x.Application.Failover.Phase)
-	require.Equal(t, activities.ProspectMoves, x.Application.Copies[0].IfOver.Verdict)
+	require.Equal(t, activities.ProspectMoves, x.Application.Copies[0].IfOver.Prospect)
 	require.Equal(t, []string{"m2", "m3"}, x.Application.Copies[0].IfOver.Candidates)
 	for _, want := range []string{
 		"application failover of shop/cart-deployment: Unhealthy, enforce mode (" + ofCart + ")",

@@ -347,7 +347,7 @@ func (v View) stays(t tree, c *Cluster) {
 		for _, r := range now.Rules {
 			t.leaf("rule %s: %s %s", r.Rule, r.Match, because(r.Reason, ""))
 		}
-		if now.Plan.Verdict != activities.ProspectStays && now.Plan.Verdict != "" {
+		if now.Plan.Prospect != activities.ProspectStays && now.Plan.Prospect != "" {
 			t.leaf("and yet a taint should move it (%s): is lifeboat controller running?", now.Plan.Taint)
 		}
 	}
@@ -359,7 +359,7 @@ func (v View) stays(t tree, c *Cluster) {
 func (v View) would(f *Prospect) string {
 	p := f.Plan
 	rules := slices.DeleteFunc(slices.Clone(f.Rules), func(r activities.ForeseenRule) bool { return r.At.IsZero() })
-	switch p.Verdict {
+	switch p.Prospect {
 	case activities.ProspectMoves:
 		return fmt.Sprintf("due %s by %s, to %s", v.moment(p.Due), p.Taint, strings.Join(p.Candidates, " or "))
 	case activities.ProspectBlocked:

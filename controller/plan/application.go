@@ -71,10 +71,10 @@ func (v View) Application(a Application) {
 	t := v.Table("Cluster", "Health", "Verdict", "Could go to", "Reason")
 	for _, c := range a.Copies {
 		why := string(c.IfOver.Reason)
-		if c.IfOver.Verdict != activities.ProspectMoves {
+		if c.IfOver.Prospect != activities.ProspectMoves {
 			why = view.WaitsFor(c.IfOver.Reason, c.IfOver.Message)
 		}
-		t.AppendRow(table.Row{c.Cluster, c.Health, string(c.IfOver.Verdict), show.Short(strings.Join(c.IfOver.Candidates, ", "), 24), why})
+		t.AppendRow(table.Row{c.Cluster, c.Health, string(c.IfOver.Prospect), show.Short(strings.Join(c.IfOver.Candidates, ", "), 24), why})
 	}
 	t.Render()
 }

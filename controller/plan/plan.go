@@ -71,18 +71,9 @@ type PriorityTotal struct {
 
 // Binding is the planned effect on one binding.
 type Binding struct {
-	Binding    string              `json:"binding"`
-	Resource   string              `json:"resource"`
-	Priority   int32               `json:"priority"`
-	Verdict    activities.Prospect `json:"verdict"`
-	Reason     reason.Reason       `json:"reason"`
-	Message    string              `json:"message,omitempty"`
-	Due        time.Time           `json:"due,omitzero"`
-	Begins     time.Time           `json:"begins,omitzero"`
-	Taint      string              `json:"taint,omitempty"` // the one that makes it due, "key:effect"
-	Candidates []string            `json:"candidates,omitempty"`
-	PurgeMode  karmada.PurgeMode   `json:"purgeMode,omitempty"`
-	Need       corev1.ResourceList `json:"need,omitempty"`
+	Binding string `json:"binding"`
+	Taint   string `json:"taint,omitempty"` // the one that makes it due, "key:effect"
+	activities.Foreseen
 }
 
 // Source is where the answers come from.
@@ -319,10 +310,7 @@ func (p *Plan) take(f activities.Foresight) {
 
 // BindingOf is a judged binding in an operator's terms.
 func BindingOf(b *activities.Foreseen) Binding {
-	out := Binding{
-		Binding: b.Key.String(), Resource: b.Resource, Priority: b.Priority, Verdict: b.Prospect, Reason: b.Reason,
-		Message: b.Message, Due: b.Due, Begins: b.Begins, Candidates: b.Candidates, PurgeMode: b.Purge, Need: b.Need,
-	}
+	out := Binding{Binding: b.Key.String(), Foreseen: *b}
 	if b.Why.Affected {
 		out.Taint = b.Why.Taint.Key + ":" + string(b.Why.Taint.Effect)
 	}

@@ -74,10 +74,10 @@ func TestApplication_JudgesEachCopyAsIfItsTimeWereOver(t *testing.T) {
 		})
 	}
 	text, a = of("cart")
-	require.Equal(t, activities.ProspectMoves, a.Copies[0].IfOver.Verdict)
+	require.Equal(t, activities.ProspectMoves, a.Copies[0].IfOver.Prospect)
 	require.Regexp(t, `m1 +Unhealthy +Moves +m2`, text)
 	text, a = of("till")
-	require.Equal(t, activities.ProspectBlocked, a.Copies[0].IfOver.Verdict)
+	require.Equal(t, activities.ProspectBlocked, a.Copies[0].IfOver.Prospect)
 	require.Contains(t, text, string(reason.NoTarget))
 }
 

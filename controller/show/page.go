@@ -192,9 +192,7 @@ func (p Page) section(s view.Section) {
 		}
 		t.Render()
 	}
-	if s.More > 0 {
-		p.Line("... and %d more", s.More)
-	}
+	p.More(0, s.More)
 }
 
 // alarm is a text without Markdown, in colour if it needs attention.

@@ -206,16 +206,14 @@ func (o *Outbox) Run(ctx context.Context) {
 
 // rest waits for a new item, or for so long; 0 waits for a new item alone.
 func (o *Outbox) rest(ctx context.Context, wait time.Duration) {
-	var due <-chan time.Time
 	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		due = timer.C
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
 	}
 	select {
 	case <-ctx.Done():
 	case <-o.wake:
-	case <-due:
 	}
 }
 
