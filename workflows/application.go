@@ -105,7 +105,7 @@ func (s *ApplicationState) View(now time.Time) view.Application {
 	v := view.Application{
 		Binding: s.Key.String(), Resource: s.Look.Resource, Phase: s.Phase, Reason: s.Reason, Message: s.Message, Attention: s.Attention,
 		Now: now, Began: s.Began, Since: s.Entered, Next: s.Next, Tolerated: s.Look.Tolerated, Copies: s.Look.Copies, Clocks: s.Clocks,
-		Arrivals: s.Arrivals, Cluster: s.Cluster, Runbook: s.Look.Terms.Runbook,
+		Arrivals: s.Arrivals, Runbook: s.Look.Terms.Runbook,
 	}
 	if s.Move != nil {
 		v.Migration = BindingMigrationID("", s.Cluster, s.Key)

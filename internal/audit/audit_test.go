@@ -227,8 +227,10 @@ func TestTheSchemaIsTheOneThatIsDocumented(t *testing.T) {
 	}
 	require.Equal(t, fields, section(t, "Fields"))
 	var kinds []string
-	for _, k := range record.Kinds() {
-		kinds = append(kinds, string(k))
+	source, err := os.ReadFile("../record/audit.go")
+	require.NoError(t, err)
+	for _, m := range regexp.MustCompile(`(?m)^\tAudit\w+ +Kind = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		kinds = append(kinds, m[1])
 	}
 	require.Equal(t, kinds, section(t, "Kinds"))
 	page, err := os.ReadFile("../../docs/audit.md")

@@ -12,7 +12,7 @@ import (
 // trail names it. Fields are only ever added within a version; docs/audit.md has them all.
 const Version = "audit.lifeboat.dev/v1"
 
-// Kind is what an [Audit] is about.
+// Kind is what an [Audit] is about; docs/audit.md lists them all.
 type Kind string
 
 // What failovers and the pacer decide, and what operators order. They are written in the
@@ -48,17 +48,6 @@ const (
 	AuditBindingAttention Kind = "BindingAttention" // it needs an operator's eyes
 	AuditBindingOutcome   Kind = "BindingOutcome"   // what became of it in this attempt
 )
-
-// Kinds are all of them, as docs/audit.md lists them.
-func Kinds() []Kind {
-	return []Kind{
-		AuditFailoverBegun, AuditPhaseEntered, AuditFailureConfirmed, AuditRecoveryConfirmed, AuditAttemptClosed, AuditFailoverClosed,
-		AuditOrderGiven, AuditPaceChanged, AuditRecordsLost, AuditTaintAdded, AuditTaintRemoved,
-		AuditBindingQueued, AuditBindingBlocked, AuditBindingBegun, AuditBindingEvicted, AuditBindingRemoved, AuditBindingHeld,
-		AuditBindingPlaced, AuditBindingReleased, AuditBindingRestored, AuditBindingSwapped, AuditBindingMarked, AuditBindingFenced,
-		AuditBindingAttention, AuditBindingOutcome,
-	}
-}
 
 // Audit is one line of the audit trail: one decision or act, who took it, and on
 // what evidence. The same record may be written twice, by an attempt that was repeated:

@@ -24,10 +24,9 @@ type Application struct {
 	Copies    []rules.CopyHealth
 	Clocks    rules.UnhealthyClocks
 	Arrivals  rules.Arrivals
-	// Cluster is what the running migration leaves, empty without one; Migration is its workflow.
-	Cluster, Migration string
-	Ordered            []string
-	Runbook            string
+	Migration string // the workflow of the running migration, empty without one
+	Ordered   []string
+	Runbook   string
 }
 
 // ApplicationPage is the live page of an ApplicationFailover. Always below MaxPage.

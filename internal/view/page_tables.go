@@ -79,16 +79,8 @@ func (v Failover) blocked(p *page) {
 			"Each is looked at again by itself. What helps:", reasonCounts(v.Blocked), text(v.Cluster)),
 	}, len(v.Blocked), total, func(i int) []string {
 		b := v.Blocked[i]
-		return []string{code(b.Binding), again(b.At, v.Now), p.because(b.Reason, b.Message)}
+		return []string{code(b.Binding), cmp.Or(Moment(b.At, v.Now), "when it changes"), p.because(b.Reason, b.Message)}
 	})
-}
-
-// again is when a blocked binding is checked again.
-func again(at, now time.Time) string {
-	if at.IsZero() {
-		return "when it changes"
-	}
-	return Moment(at, now)
 }
 
 // byReason are the reasons of blocked bindings, the most frequent first, and how many bindings have each.
