@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
+	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
@@ -43,7 +44,7 @@ It is refused in observe.`,
   lifeboat drain member1 --reason "move the shop" --selector app=shop --rate 0.2
   lifeboat drain member1 --end --reason "the new kernel runs"`,
 	})
-	cmd.Args = exactly(1, "<cluster>")
+	cmd.Args = arguments(1, 1, "<cluster>")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.end = o.end || cmd.CalledAs() == "undrain"
 		if err := o.check(cmd); err != nil {
@@ -123,7 +124,7 @@ func awaitDrain(cmd *cobra.Command, source status.Source, o *drainOptions, forPe
 	}
 	err := orders.AwaitDrain(ctx, look, func(p orders.Drained) {
 		if forPeople {
-			say(cmd, "%s", progressLine(p))
+			show.Page{Out: cmd.OutOrStdout()}.Line("%s", progressLine(p))
 		}
 	})
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -143,20 +143,15 @@ func (a *app) addVerbs(root *cobra.Command) {
 	}
 }
 
-// atMostOneCluster refuses more than one argument.
-func atMostOneCluster(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return process.Usage(cmd, "want at most one cluster, got %d arguments", len(args))
-	}
-	return nil
-}
-
-// exactly refuses another number of arguments, naming them.
-func exactly(n int, names string) cobra.PositionalArgs {
+// arguments refuses fewer or more arguments, naming what is wanted.
+func arguments(least, most int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
+		if len(args) < least || len(args) > most {
 			return process.Usage(cmd, "want %s, got %d arguments", names, len(args))
 		}
 		return nil
 	}
 }
+
+// atMostOneCluster refuses more than one argument.
+var atMostOneCluster = arguments(0, 1, "at most one cluster")

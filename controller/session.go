@@ -150,11 +150,6 @@ func quiet(c config.Config) config.Config {
 	return c
 }
 
-// say writes a line to the command's output, and ignores a closed pipe.
-func say(cmd *cobra.Command, format string, args ...any) {
-	show.Page{Out: cmd.OutOrStdout()}.Line(format, args...)
-}
-
 // formFlag gives a command --output.
 func formFlag(cmd *cobra.Command, form *show.Form) {
 	cmd.Flags().VarP(form, "output", "o", form.Usage())

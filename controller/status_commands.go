@@ -98,25 +98,21 @@ func (u unreadable) Bindings(context.Context, activities.Page) (activities.Bindi
 	return activities.BindingPage{}, u.err
 }
 
+// showStatus shows one failover, or the fleet.
 func showStatus(ctx context.Context, cmd *cobra.Command, source status.Source, o statusOptions, args []string) error {
-	answer, draw, err := lookStatus(ctx, source, args)
+	if len(args) == 0 {
+		all, err := source.Overview(ctx)
+		if err != nil {
+			return err
+		}
+		return answered(cmd, &o.form, all, func(p show.Page) { status.View{Page: p}.Overview(all) })
+	}
+	f, err := source.Failover(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	return answered(cmd, &o.form, answer, draw)
-}
-
-// lookStatus reads the status of one failover, or of the fleet, and returns how to draw it.
-func lookStatus(ctx context.Context, source status.Source, args []string) (any, func(show.Page), error) {
-	if len(args) == 1 {
-		f, err := source.Failover(ctx, args[0])
-		if err == nil {
-			f = source.WithUnknown(ctx, f)
-		}
-		return f, func(p show.Page) { status.View{Page: p}.Failover(f) }, err
-	}
-	all, err := source.Overview(ctx)
-	return all, func(p show.Page) { status.View{Page: p}.Overview(all) }, err
+	f = source.WithUnknown(ctx, f)
+	return answered(cmd, &o.form, f, func(p show.Page) { status.View{Page: p}.Failover(f) })
 }
 
 // historyOptions are the flags of history.

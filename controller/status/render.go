@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -278,7 +279,7 @@ func (v View) Pacer(records []record.Audit, most int) {
 func (v View) records(records []record.Audit, clock string) {
 	t := v.Table("At", "What", "Whom", "By", "Message")
 	for _, r := range records {
-		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), objectOf(r), by(r), show.Short(because(r), 60)})
+		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), objectOf(r), show.Short(cmp.Or(r.Who, "Lifeboat"), 24), show.Short(because(r), 60)})
 	}
 	t.Render()
 }
@@ -316,13 +317,6 @@ func objectOf(r record.Audit) string {
 	default:
 		return show.Short(fmt.Sprintf("%s and %d more", r.Bindings[0], n-1), 40)
 	}
-}
-
-func by(r record.Audit) string {
-	if r.Who != "" {
-		return show.Short(r.Who, 24)
-	}
-	return "Lifeboat"
 }
 
 // because joins all reasons of a record, and its evidence.

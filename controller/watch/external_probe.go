@@ -83,12 +83,6 @@ func (w *ExternalProbe) Recall(known rules.Probed) {
 	}
 }
 
-func (w *ExternalProbe) hasRecalled() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.recalled
-}
-
 // Known has the results for the next leader, nil until [ExternalProbe.Recall].
 func (w *ExternalProbe) Known() rules.Probed {
 	if w == nil {

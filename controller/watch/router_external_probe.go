@@ -127,7 +127,7 @@ func (w *Watcher) probe(ctx context.Context, router *Router) {
 // recall reads the results of earlier leaders, once in a term. After an error the probe begins without them,
 // and the next attempt reads again.
 func (w *Watcher) recall(ctx context.Context) {
-	if w.ExternalProbe.hasRecalled() {
+	if w.ExternalProbe.Known() != nil {
 		return
 	}
 	known, err := w.Recall(ctx)
