@@ -17,27 +17,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exists returns an error if Karmada has no cluster of that name. If Karmada cannot be read, it returns none.
-func (s *session) exists(ctx context.Context, name string) error {
-	karmada, err := s.reader()
+// exist returns an error if Karmada does not have the cluster or binding of a request. If Karmada cannot be read,
+// it returns none.
+func (s *session) exist(ctx context.Context, r status.HistoryRequest) error {
+	in, err := s.reader()
 	if err != nil {
 		return nil //nolint:nilerr // who may not read Karmada may order all the same
 	}
-	_, err = clusterNamed(ctx, karmada, name)
-	return err
-}
-
-// exist returns an error if Karmada does not have the cluster or binding of a request.
-func (s *session) exist(ctx context.Context, r status.HistoryRequest) error {
 	switch {
 	case r.Cluster != "":
-		return s.exists(ctx, r.Cluster)
+		_, err = clusterNamed(ctx, in, r.Cluster)
+		return err
 	case r.Binding.Name == "":
 		return nil
-	}
-	in, err := s.reader()
-	if err != nil {
-		return nil //nolint:nilerr // as for a cluster
 	}
 	if _, err = in.Binding(ctx, r.Binding); errors.Is(err, karmada.ErrGone) {
 		return fmt.Errorf("%w: %s", subject.ErrNotFound, r.Binding)

@@ -89,7 +89,9 @@ func (s Source) past(ctx context.Context, r status.HistoryRequest, trail []recor
 func endedIn(e status.PastFailover, b *karmada.Binding) []Ended {
 	var out []Ended
 	for _, attempt := range slices.Backward(e.Attempts) {
-		records := inAttempt(e.Trail, b.Key, attempt.Attempt)
+		records := slices.DeleteFunc(slices.Clone(e.Trail), func(x record.Audit) bool {
+			return x.Attempt != attempt.Attempt || !concerns(x, b.Key)
+		})
 		own := slices.ContainsFunc(records, func(x record.Audit) bool { return len(x.Bindings) > 0 })
 		found := outcomes(attempt.Results, b, own)
 		if len(found) == 0 && own {
@@ -119,17 +121,6 @@ func outcomes(results []record.Result, b *karmada.Binding, inTrail bool) []Ended
 			from = FromTrail
 		}
 		out = append(out, Ended{Result: r, From: from})
-	}
-	return out
-}
-
-// inAttempt are the records of one attempt about a binding or about the whole failover.
-func inAttempt(trail []record.Audit, key karmada.BindingKey, attempt int) []record.Audit {
-	var out []record.Audit
-	for _, x := range trail {
-		if x.Attempt == attempt && concerns(x, key) {
-			out = append(out, x)
-		}
 	}
 	return out
 }
