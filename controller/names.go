@@ -183,11 +183,7 @@ func (c completion) names(offer func(context.Context, *cobra.Command, activities
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		parent := cmd.Context()
-		if parent == nil {
-			parent = context.Background()
-		}
-		ctx, cancel := context.WithTimeout(parent, completeWithin)
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
 		defer cancel()
 		names, err := offer(ctx, cmd, karmada, typed)
 		if err != nil {

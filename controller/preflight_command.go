@@ -16,7 +16,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
 
@@ -222,8 +221,7 @@ func (s *session) withoutTemporal(source plan.Source) []preflight.Check {
 // preflight makes the checks for the configuration of a session; Temporal is checked only if it was dialled.
 func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (preflight.Preflight, error) {
 	p := preflight.Preflight{
-		Attributes: workflows.SearchAttributeNames(), Callers: s.callers,
-		Karmada: karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
+		Callers: s.callers, Karmada: karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
 		Mode: s.config.Acts(), Permissions: permissionsOf(s.config, o.role),
 		KarmadaPolicies: s.config.Rules.KarmadaPolicies, Applications: s.config.Applications.Enabled, Plugins: s.config.Plugins(),
 	}

@@ -79,7 +79,7 @@ func livePicture(source status.Source, args []string) func(context.Context) (sho
 		if err != nil {
 			return show.Picture{}, err
 		}
-		known := slices.IndexFunc(all.Failovers, func(f status.Failover) bool { return slices.Contains(args, f.Cluster) }) >= 0
+		known := slices.ContainsFunc(all.Failovers, func(f status.Failover) bool { return slices.Contains(args, f.Cluster) })
 		if len(args) == 1 && !known { // over, or it never was
 			f, err := source.Failover(ctx, args[0])
 			if err != nil {

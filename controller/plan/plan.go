@@ -153,24 +153,17 @@ func (s Source) All(ctx context.Context) ([]Plan, error) {
 // worse compares the stuck bindings, counted from the highest priority on; then the end; then the number of
 // migrations.
 func worse(x, y Plan) int {
-	for _, priority := range prioritiesOf(x, y) {
-		if by := cmp.Compare(y.stuck(priority), x.stuck(priority)); by != 0 {
+	priorities := slices.Concat(x.Priorities, y.Priorities)
+	slices.SortFunc(priorities, highestFirst)
+	for _, of := range priorities {
+		if by := cmp.Compare(y.stuck(of.Priority), x.stuck(of.Priority)); by != 0 {
 			return by
 		}
 	}
 	return cmp.Or(y.Ends.Compare(x.Ends), cmp.Compare(y.Totals.Migrations, x.Totals.Migrations), cmp.Compare(x.Cluster, y.Cluster))
 }
 
-func prioritiesOf(plans ...Plan) []int32 {
-	var out []int32
-	for _, p := range plans {
-		for _, t := range p.Priorities {
-			out = append(out, t.Priority)
-		}
-	}
-	slices.SortFunc(out, func(a, b int32) int { return cmp.Compare(b, a) })
-	return slices.Compact(out)
-}
+func highestFirst(a, b PriorityTotal) int { return cmp.Compare(b.Priority, a.Priority) }
 
 // stuck counts the bindings of a priority that should move and cannot.
 func (p Plan) stuck(priority int32) int {
@@ -305,7 +298,7 @@ func (p *Plan) take(f activities.Foresight) {
 	for _, of := range at {
 		p.Priorities = append(p.Priorities, *of)
 	}
-	slices.SortFunc(p.Priorities, func(a, b PriorityTotal) int { return cmp.Compare(b.Priority, a.Priority) })
+	slices.SortFunc(p.Priorities, highestFirst)
 }
 
 // BindingOf is a judged binding in an operator's terms.

@@ -16,6 +16,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 )
@@ -63,10 +64,9 @@ type Host interface {
 // Preflight is the configuration of the checks.
 type Preflight struct {
 	// Temporal is nil if it is not checked.
-	Temporal   Temporal
-	Namespace  string
-	Attributes []string
-	Karmada    Karmada
+	Temporal  Temporal
+	Namespace string
+	Karmada   Karmada
 	// Host is nil if the operator did not name it.
 	Host                                   Host
 	ControllerNamespace, ControllerManager string
@@ -145,8 +145,9 @@ func (p Preflight) namespace(ctx context.Context) Check {
 }
 
 func (p Preflight) attributes(ctx context.Context) Check {
-	c := Check{Name: "Temporal search attributes", Result: OK, Found: strings.Join(p.Attributes, ", ")}
-	lacking, err := p.Temporal.Lacking(ctx, p.Attributes)
+	names := workflows.SearchAttributeNames()
+	c := Check{Name: "Temporal search attributes", Result: OK, Found: strings.Join(names, ", ")}
+	lacking, err := p.Temporal.Lacking(ctx, names)
 	switch {
 	case err != nil:
 		return unknown(c.Name, err)

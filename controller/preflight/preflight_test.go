@@ -82,7 +82,7 @@ func (p *place) ControllerManagerFlags(context.Context, string, string) ([]strin
 func (p *place) look(t *testing.T, mode rules.Mode, change ...func(*Preflight)) (map[string]Check, []Check) {
 	t.Helper()
 	all := Preflight{
-		Temporal: p, Namespace: "lifeboat", Attributes: []string{"LifeboatCluster"}, Karmada: p, Host: p, Mode: mode,
+		Temporal: p, Namespace: "lifeboat", Karmada: p, Host: p, Mode: mode,
 		Permissions: k8sadapter.WorkerPermissions(mode),
 	}
 	for _, f := range change {
