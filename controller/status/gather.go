@@ -126,18 +126,15 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 
 // Pacer queries the pacer; why is not empty when it did not answer.
 func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why string) {
-	if err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus); err != nil {
-		return pacer, inWords(err)
-	}
-	return pacer, ""
+	pacer, err := query[workflows.PacerStatus](ctx, s, workflows.FleetPacerID(s.Instance), workflows.QueryStatus)
+	return pacer, inWords(err)
 }
 
 // Probed queries the pacer for the results of the external probe of earlier leaders; without a pacer there are
 // none.
 func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
-	var pacer workflows.PacerStatus
+	pacer, err := query[workflows.PacerStatus](ctx, s, workflows.FleetPacerID(s.Instance), workflows.QueryStatus)
 	var missing *serviceerror.NotFound
-	err := s.query(ctx, workflows.FleetPacerID(s.Instance), &pacer, workflows.QueryStatus)
 	if errors.As(err, &missing) {
 		return nil, nil
 	}
@@ -148,9 +145,8 @@ func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) {
 	f := Failover{Cluster: cluster, WorkflowID: workflows.ClusterFailoverID(s.Instance, cluster)}
 	f.Link = s.Link(f.WorkflowID)
-	var answer workflows.FailoverStatus
-	err := s.inTerms(cluster, s.query(ctx, f.WorkflowID, &answer, workflows.QueryStatus))
-	switch {
+	answer, err := query[workflows.FailoverStatus](ctx, s, f.WorkflowID, workflows.QueryStatus)
+	switch err = inTerms(cluster, err); {
 	case errors.Is(err, ErrNotFound):
 		return f, err
 	case err != nil:
@@ -163,7 +159,7 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 }
 
 // inTerms converts an error to an operator's terms.
-func (s Source) inTerms(cluster string, err error) error {
+func inTerms(cluster string, err error) error {
 	var missing *serviceerror.NotFound
 	switch {
 	case err == nil:
@@ -175,21 +171,24 @@ func (s Source) inTerms(cluster string, err error) error {
 	}
 }
 
-func (s Source) query(ctx context.Context, id string, into any, query string, args ...any) error {
+// query queries a workflow.
+func query[T any](ctx context.Context, s Source, id, name string, args ...any) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	answer, err := s.Client.QueryWorkflow(ctx, id, "", query, args...)
-	if err != nil {
-		return err
+	value, err := s.Client.QueryWorkflow(ctx, id, "", name, args...)
+	if err == nil {
+		err = value.Get(&answer)
 	}
-	return answer.Get(into)
+	return answer, err
 }
 
-// inWords is an error in an operator's terms.
+// inWords is an error in an operator's terms, empty without one.
 func inWords(err error) string {
 	var missing *serviceerror.NotFound
 	var late *serviceerror.DeadlineExceeded
 	switch {
+	case err == nil:
+		return ""
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late):
 		return "no answer within " + queryTimeout.String() + "; is a lifeboat-worker running?"
 	case errors.As(err, &missing):
@@ -224,8 +223,8 @@ func (s Source) applications(ctx context.Context) ([]workflows.ApplicationStatus
 		if err != nil {
 			return all, err
 		}
-		var one workflows.ApplicationStatus
-		if s.query(ctx, run.GetExecution().GetWorkflowId(), &one, workflows.QueryStatus) == nil {
+		one, err := query[workflows.ApplicationStatus](ctx, s, run.GetExecution().GetWorkflowId(), workflows.QueryStatus)
+		if err == nil {
 			all = append(all, one)
 		}
 		if len(all) == mostApplications {

@@ -185,30 +185,29 @@ func (e PastFailover) Name() string { return cmp.Or(e.Binding, e.Cluster) }
 
 // Explain queries the failover of a cluster about one binding.
 func (s Source) Explain(ctx context.Context, cluster string, r workflows.ExplainRequest) (workflows.Explanation, error) {
-	var x workflows.Explanation
-	err := s.query(ctx, workflows.ClusterFailoverID(s.Instance, cluster), &x, workflows.QueryExplain, r)
-	return x, s.inTerms(cluster, err)
+	x, err := query[workflows.Explanation](ctx, s, workflows.ClusterFailoverID(s.Instance, cluster), workflows.QueryExplain, r)
+	return x, inTerms(cluster, err)
 }
 
 // Migration queries the migration of one binding off a cluster.
 func (s Source) Migration(ctx context.Context, cluster string, key karmada.BindingKey) (workflows.MigrationStatus, error) {
-	var m workflows.MigrationStatus
-	return m, s.query(ctx, workflows.BindingMigrationID(s.Instance, cluster, key), &m, workflows.QueryStatus)
+	return query[workflows.MigrationStatus](ctx, s, workflows.BindingMigrationID(s.Instance, cluster, key), workflows.QueryStatus)
 }
 
 // OldWork is the Work that a running migration holds, nil if it does not know its uid. A plan reads it as a write
 // does.
 func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
-	var m workflows.MigrationStatus
-	if err := s.query(ctx, workflowID, &m, workflows.QueryStatus); err != nil {
+	m, err := query[workflows.MigrationStatus](ctx, s, workflowID, workflows.QueryStatus)
+	if err != nil {
 		return nil, fmt.Errorf("query %s: %w", workflowID, err)
 	}
 	return m.OldWork, nil
 }
 
 // Application queries the failover of one application, the latest if none runs.
-func (s Source) Application(ctx context.Context, key karmada.BindingKey) (a workflows.ApplicationStatus, err error) {
-	return a, s.inTerms(key.String(), s.query(ctx, workflows.ApplicationFailoverID(s.Instance, key), &a, workflows.QueryStatus))
+func (s Source) Application(ctx context.Context, key karmada.BindingKey) (workflows.ApplicationStatus, error) {
+	a, err := query[workflows.ApplicationStatus](ctx, s, workflows.ApplicationFailoverID(s.Instance, key), workflows.QueryStatus)
+	return a, inTerms(key.String(), err)
 }
 
 // UnknownCopy is an old copy that may still run on a member: its Work was deleted with the Cluster object, and the
