@@ -44,7 +44,7 @@ It is refused in observe.`,
   lifeboat drain member1 --reason "move the shop" --selector app=shop --rate 0.2
   lifeboat drain member1 --end --reason "the new kernel runs"`,
 	})
-	cmd.Args = arguments(1, 1, "<cluster>")
+	cmd.Args = atMostOne(1, "<cluster>")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.end = o.end || cmd.CalledAs() == "undrain"
 		if err := o.check(cmd); err != nil {

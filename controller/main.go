@@ -143,10 +143,10 @@ func (a *app) addVerbs(root *cobra.Command) {
 	}
 }
 
-// arguments refuses fewer or more arguments, naming what is wanted.
-func arguments(least, most int, names string) cobra.PositionalArgs {
+// atMostOne refuses more than one argument, and fewer than the least, naming what is wanted.
+func atMostOne(least int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
+		if len(args) < least || len(args) > 1 {
 			return process.Usage(cmd, "want %s, got %d arguments", names, len(args))
 		}
 		return nil
@@ -154,4 +154,4 @@ func arguments(least, most int, names string) cobra.PositionalArgs {
 }
 
 // atMostOneCluster refuses more than one argument.
-var atMostOneCluster = arguments(0, 1, "at most one cluster")
+var atMostOneCluster = atMostOne(0, "at most one cluster")

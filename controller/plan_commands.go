@@ -50,7 +50,7 @@ first, counted from the highest priority on; then the one that takes longest.`,
 				return process.Usage(cmd, "want a cluster, a binding, or --all")
 			}
 			if !o.all {
-				return arguments(1, 1, "<cluster>, <binding>, or --all")(cmd, args)
+				return atMostOne(1, "<cluster>, <binding>, or --all")(cmd, args)
 			}
 			return nil
 		},
@@ -156,7 +156,7 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 		Example: `  lifeboat explain shop/cart-deployment
   lifeboat explain deployment/cart -n shop --cluster member1
   lifeboat explain shop/cart-deployment --audit /var/log/lifeboat -o json`,
-		Args: arguments(1, 1, "<binding>"),
+		Args: atMostOne(1, "<binding>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref, err := subject.Parse(args[0], o.namespace)
 			if err != nil {

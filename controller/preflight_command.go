@@ -11,7 +11,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/lifeboat-failover/lifeboat/config"
-	"github.com/lifeboat-failover/lifeboat/controller/plan"
 	"github.com/lifeboat-failover/lifeboat/controller/preflight"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
@@ -70,12 +69,7 @@ Exit codes: 0 passed, warnings or not; 4 a check failed; 1 a check got no answer
   lifeboat preflight --full
   lifeboat preflight --role worker --kubeconfig worker/kubeconfig --host-kubeconfig host.kubeconfig`,
 		Args: o.check,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.full {
-				return a.runFull(cmd, o)
-			}
-			return a.runPreflight(cmd, o)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPreflight(cmd, o) },
 	}
 	o.register(cmd)
 	return cmd
@@ -93,11 +87,12 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := s.reach(cmd.Context(), "lifeboat-preflight"); err != nil {
-		return err
+	away := s.reach(cmd.Context(), "lifeboat-preflight")
+	if away != nil && !o.full {
+		return away
 	}
 	defer s.close()
-	karmada, err := process.Karmada(program, s.config, s.log, false)
+	karmada, err := process.Karmada("lifeboat-preflight", s.config, s.log, true)
 	if err != nil {
 		return err
 	}
@@ -105,11 +100,27 @@ func (a *app) runPreflight(cmd *cobra.Command, o preflightOptions) error {
 	if err != nil {
 		return err
 	}
-	end := s.progress.Begin("looking around")
-	checks := p.Run(cmd.Context())
+	if !o.full {
+		end := s.progress.Begin("looking around")
+		checks := p.Run(cmd.Context())
+		end()
+		return printChecks(cmd, o.form, checks, checks)
+	}
+	v := preflight.Full{
+		Karmada: karmada, SyncWithin: syncWithin, May: tries(s.config, o.role), Plan: s.planOver(karmada, away).All,
+		Preflight: func(ctx context.Context, applications int) []preflight.Check {
+			p.WithField = applications
+			return append(withoutTemporal(away), p.Run(ctx)...)
+		},
+	}
+	end := s.progress.Begin("trying everything")
+	report := v.Run(cmd.Context())
 	end()
-	return printChecks(cmd, o.form, checks, checks)
+	return printChecks(cmd, o.form, report, report.Checks)
 }
+
+// syncWithin bounds the first sync of a large fleet.
+const syncWithin = time.Minute
 
 // printChecks prints the checks of an answer; the error sets the exit code.
 func printChecks(cmd *cobra.Command, form show.Form, answer any, checks []preflight.Check) error {
@@ -161,39 +172,6 @@ var resultColours = map[preflight.Result]text.Color{
 	preflight.OK: show.Well, preflight.Failed: show.Bad, preflight.Warning: show.Busy, preflight.Unknown: show.Busy,
 }
 
-// syncWithin bounds the first sync of a large fleet.
-const syncWithin = time.Minute
-
-func (a *app) runFull(cmd *cobra.Command, o preflightOptions) error {
-	s, err := a.look(cmd)
-	if err != nil {
-		return err
-	}
-	away := s.reach(cmd.Context(), "lifeboat-cli")
-	karmada, err := process.Karmada("lifeboat-preflight", s.config, s.log, true)
-	if err != nil {
-		return err
-	}
-	source := s.planOver(karmada, away)
-	defer s.close()
-	p, err := s.preflight(o, karmada)
-	if err != nil {
-		return err
-	}
-	v := preflight.Full{
-		Karmada: karmada, SyncWithin: syncWithin, May: tries(s.config, o.role),
-		Plan: source.All,
-		Preflight: func(ctx context.Context, applications int) []preflight.Check {
-			p.WithField = applications
-			return append(s.withoutTemporal(source), p.Run(ctx)...)
-		},
-	}
-	end := s.progress.Begin("trying everything")
-	report := v.Run(cmd.Context())
-	end()
-	return printChecks(cmd, o.form, report, report.Checks)
-}
-
 // tries reports what a role lists and watches; nil is everything.
 func tries(c config.Config, role string) k8sadapter.May {
 	if role == roleAll {
@@ -208,12 +186,12 @@ func tries(c config.Config, role string) k8sadapter.May {
 }
 
 // withoutTemporal warns if Temporal does not answer.
-func (s *session) withoutTemporal(source plan.Source) []preflight.Check {
-	if source.Away == nil {
+func withoutTemporal(away error) []preflight.Check {
+	if away == nil {
 		return nil
 	}
 	return []preflight.Check{{
-		Name: "Temporal", Result: preflight.Warning, Found: "left out: " + source.Away.Error(),
+		Name: "Temporal", Result: preflight.Warning, Found: "left out: " + away.Error(),
 		Do: "set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE, as for the temporal CLI",
 	}}
 }

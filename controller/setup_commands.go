@@ -29,7 +29,6 @@ const (
 type setupOptions struct {
 	form         show.Form
 	retention    time.Duration
-	retain       bool // it was said, so that it holds for a namespace that is there, too
 	temporalOnly bool
 }
 
@@ -47,7 +46,6 @@ func (a *app) setupCommand() *cobra.Command {
 			if o.retention < 24*time.Hour {
 				return process.Usage(cmd, "--retention = %s: want 24h or more", o.retention)
 			}
-			o.retain = cmd.Flags().Changed("retention")
 			return a.runSetup(cmd, o)
 		},
 	}
@@ -70,7 +68,8 @@ func (a *app) runSetup(cmd *cobra.Command, o *setupOptions) error {
 	}
 	defer temporal.Close()
 	s := preflight.Setup{
-		Temporal: temporal, Namespace: temporal.Options.Namespace, Retention: o.retention, SetRetention: o.retain, Out: cmd.OutOrStdout(),
+		Temporal: temporal, Namespace: temporal.Options.Namespace, Retention: o.retention, Out: cmd.OutOrStdout(),
+		SetRetention: cmd.Flags().Changed("retention"), // it was said, so that it holds for a namespace that is there, too
 	}
 	if !o.form.ForPeople() {
 		s.Out = io.Discard
