@@ -48,11 +48,10 @@ var (
 )
 
 func exitCode(err error) int {
-	var wrong config.Problems
 	switch {
 	case err == nil:
 		return process.ExitOK
-	case errors.Is(err, process.ErrUsage), errors.As(err, &wrong):
+	case errors.Is(err, process.ErrUsage), process.IsA[config.Problems](err):
 		return process.ExitUsage
 	case errors.Is(err, orders.ErrNotFound), errors.Is(err, status.ErrNotFound), errors.Is(err, subject.ErrNotFound),
 		errors.Is(err, plan.ErrNotFound):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/controller/watch"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enums "go.temporal.io/api/enums/v1"
@@ -106,19 +107,18 @@ func await(ctx context.Context, handle client.WorkflowUpdateHandle, unsent error
 
 // explain describes why an order failed, and what to do.
 func explain(to Target, name string, err error) error {
-	var missing *serviceerror.NotFound
 	var refused *temporal.ApplicationError
-	var late *serviceerror.DeadlineExceeded
+	missing := process.IsA[*serviceerror.NotFound](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &missing) && to.Name == Fleet:
+	case missing && to.Name == Fleet:
 		return fmt.Errorf("%w: the pacer is not running; it starts with lifeboat controller", ErrNotFound)
-	case errors.As(err, &missing):
+	case missing:
 		return fmt.Errorf("%w for cluster %s; see lifeboat status", ErrNotFound, to.Name)
 	case errors.As(err, &refused):
 		return fmt.Errorf("%s of %s %w: %s", name, to.Name, ErrRefused, refused.Message())
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late):
+	case errors.Is(err, context.DeadlineExceeded), process.IsA[*serviceerror.DeadlineExceeded](err):
 		return fmt.Errorf("%s of %s was not answered within %s; is a lifeboat-worker running?", name, to.Name, patience)
 	default:
 		return fmt.Errorf("%s of %s: %w", name, to.Name, err)
@@ -138,8 +138,7 @@ func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (strin
 	var err error
 	for range closingTries {
 		answer, err = d.startAndUpdate(ctx, to, name, o)
-		var closing *temporal.ApplicationError
-		if !errors.As(err, &closing) || closing.Type() != workflows.ErrorClosing {
+		if closing, is := errors.AsType[*temporal.ApplicationError](err); !is || closing.Type() != workflows.ErrorClosing {
 			break
 		}
 	}

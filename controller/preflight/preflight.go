@@ -5,7 +5,6 @@ package preflight
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -128,8 +127,7 @@ const shortRetention = 24 * time.Hour
 func (p Preflight) namespace(ctx context.Context) Check {
 	c := Check{Name: "Temporal namespace " + p.Namespace}
 	answer, err := p.Temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: p.Namespace})
-	var missing *serviceerror.NamespaceNotFound
-	if errors.As(err, &missing) {
+	if process.IsA[*serviceerror.NamespaceNotFound](err) {
 		c.Result, c.Found, c.Do = Failed, "it does not exist", process.SetupHint
 		return c
 	}

@@ -2,12 +2,12 @@ package preflight
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
 	namespacepb "go.temporal.io/api/namespace/v1"
@@ -95,11 +95,10 @@ func (s Setup) describe(ctx context.Context) (time.Duration, error) {
 
 func (s Setup) namespace(ctx context.Context, r *Standing) error {
 	stands, err := s.describe(ctx)
-	var missing *serviceerror.NamespaceNotFound
 	if err == nil {
 		return s.retain(ctx, stands, r)
 	}
-	if !errors.As(err, &missing) {
+	if !process.IsA[*serviceerror.NamespaceNotFound](err) {
 		return fmt.Errorf("describe Temporal namespace %s: %w", s.Namespace, err)
 	}
 	_, err = s.Temporal.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
@@ -107,8 +106,7 @@ func (s Setup) namespace(ctx context.Context, r *Standing) error {
 		Description:                      "Cluster failovers of Karmada, by Lifeboat",
 		WorkflowExecutionRetentionPeriod: durationpb.New(s.Retention),
 	})
-	var raced *serviceerror.NamespaceAlreadyExists
-	if err != nil && !errors.As(err, &raced) {
+	if err != nil && !process.IsA[*serviceerror.NamespaceAlreadyExists](err) { // another setup raced with this one
 		return fmt.Errorf("create Temporal namespace %s: %w", s.Namespace, err)
 	}
 	err = until(ctx, func(ctx context.Context) (bool, error) {
@@ -148,8 +146,7 @@ func (s Setup) attributes(ctx context.Context, r *Standing) error {
 	err := until(ctx, func(ctx context.Context) (bool, error) {
 		var err error
 		lacking, err = s.Temporal.Lacking(ctx, names)
-		var missing *serviceerror.NamespaceNotFound
-		if errors.As(err, &missing) {
+		if process.IsA[*serviceerror.NamespaceNotFound](err) {
 			return false, nil
 		}
 		return err == nil, err
@@ -167,8 +164,8 @@ func (s Setup) attributes(ctx context.Context, r *Standing) error {
 	for _, name := range lacking {
 		request.SearchAttributes[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 	}
-	var raced *serviceerror.AlreadyExists
-	if _, err := s.Temporal.OperatorService().AddSearchAttributes(ctx, request); err != nil && !errors.As(err, &raced) {
+	_, err = s.Temporal.OperatorService().AddSearchAttributes(ctx, request)
+	if err != nil && !process.IsA[*serviceerror.AlreadyExists](err) {
 		return fmt.Errorf("add search attributes %s: %w", strings.Join(lacking, ", "), err)
 	}
 	err = until(ctx, func(ctx context.Context) (bool, error) {

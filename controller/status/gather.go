@@ -14,6 +14,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -134,8 +135,7 @@ func (s Source) Pacer(ctx context.Context) (pacer workflows.PacerStatus, why str
 // none.
 func (s Source) Probed(ctx context.Context) (rules.Probed, error) {
 	pacer, err := query[workflows.PacerStatus](ctx, s, workflows.FleetPacerID(s.Instance), workflows.QueryStatus)
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
+	if process.IsA[*serviceerror.NotFound](err) {
 		return nil, nil
 	}
 	return pacer.Probed, err
@@ -160,11 +160,10 @@ func (s Source) Failover(ctx context.Context, cluster string) (Failover, error) 
 
 // inTerms converts an error to an operator's terms.
 func inTerms(cluster string, err error) error {
-	var missing *serviceerror.NotFound
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &missing):
+	case process.IsA[*serviceerror.NotFound](err):
 		return fmt.Errorf("%w of cluster %s runs or is kept; lifeboat status lists those that run", ErrNotFound, cluster)
 	default:
 		return errors.New(inWords(err))
@@ -184,14 +183,12 @@ func query[T any](ctx context.Context, s Source, id, name string, args ...any) (
 
 // inWords is an error in an operator's terms, empty without one.
 func inWords(err error) string {
-	var missing *serviceerror.NotFound
-	var late *serviceerror.DeadlineExceeded
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late):
+	case errors.Is(err, context.DeadlineExceeded), process.IsA[*serviceerror.DeadlineExceeded](err):
 		return "no answer within " + queryTimeout.String() + "; is a lifeboat-worker running?"
-	case errors.As(err, &missing):
+	case process.IsA[*serviceerror.NotFound](err):
 		return "not running"
 	default:
 		return err.Error()

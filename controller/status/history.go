@@ -3,7 +3,6 @@ package status
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -146,11 +146,10 @@ func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecuti
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	report, err := reportOf(ctx, s.Client.GetWorkflow(ctx, id, runID), &e)
-	var away serviceerror.ServiceError
 	switch {
 	case err == nil:
 		e.FailoverReport = report
-	case errors.As(err, &away) || ctx.Err() != nil:
+	case process.IsA[serviceerror.ServiceError](err) || ctx.Err() != nil:
 		return e, fmt.Errorf("read the report of %s: %w", id, err)
 	default: // nonsense, or encrypted with a key that is gone: that costs no other report
 		e.Closed, e.FailoverID = "completed, its report cannot be read", cmp.Or(run.GetFirstRunId(), runID)

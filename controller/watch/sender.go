@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
@@ -22,8 +23,7 @@ type Temporal struct {
 // Signal implements Sender.
 func (t Temporal) Signal(ctx context.Context, workflowID, signal string, arg any) error {
 	err := t.Client.SignalWorkflow(ctx, workflowID, "", signal, arg)
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
+	if process.IsA[*serviceerror.NotFound](err) {
 		err = ErrNotRunning
 	}
 	if err != nil {
@@ -38,8 +38,7 @@ const signalLimit = "exceeded workflow execution limit for signal events"
 
 // known marks an error of the server that the outbox handles.
 func known(err error) error {
-	var invalid *serviceerror.InvalidArgument
-	if errors.As(err, &invalid) && strings.Contains(invalid.Message, signalLimit) {
+	if invalid, is := errors.AsType[*serviceerror.InvalidArgument](err); is && strings.Contains(invalid.Message, signalLimit) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err

@@ -72,13 +72,18 @@ func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	return temporal, nil
 }
 
+// IsA reports whether an error is of a type, or wraps one that is.
+func IsA[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
+}
+
 // Ready returns nil when the namespace exists and has the search attributes. The error says
 // what to do.
 func (t *Temporal) Ready(ctx context.Context, attributes []string) error {
 	namespace := t.Options.Namespace
 	_, err := t.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
-	var missing *serviceerror.NamespaceNotFound
-	if errors.As(err, &missing) {
+	if IsA[*serviceerror.NamespaceNotFound](err) {
 		return fmt.Errorf("namespace %q does not exist at %s; %s", namespace, t.Options.HostPort, SetupHint)
 	}
 	if err != nil {
@@ -100,9 +105,7 @@ func (t *Temporal) Lacking(ctx context.Context, attributes []string) ([]string, 
 	known, err := t.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{
 		Namespace: t.Options.Namespace,
 	})
-	var denied *serviceerror.PermissionDenied
-	var unimplemented *serviceerror.Unimplemented
-	if errors.As(err, &denied) || errors.As(err, &unimplemented) {
+	if IsA[*serviceerror.PermissionDenied](err) || IsA[*serviceerror.Unimplemented](err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -135,9 +138,8 @@ func (o Owners) Running(ctx context.Context, workflowID string) (bool, error) {
 		return false, nil
 	}
 	description, err := o.Client.DescribeWorkflowExecution(ctx, workflowID, "")
-	var missing *serviceerror.NotFound
-	var impossible *serviceerror.InvalidArgument // another writer changed the id in the task
-	if errors.As(err, &missing) || errors.As(err, &impossible) {
+	// Of an id that another writer changed in the task, the server says that it is invalid.
+	if IsA[*serviceerror.NotFound](err) || IsA[*serviceerror.InvalidArgument](err) {
 		return false, nil
 	}
 	if err != nil {
