@@ -15,6 +15,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
@@ -142,10 +143,9 @@ func progressLine(p orders.Drained) string {
 	}
 	line := fmt.Sprintf("%d left", p.Left)
 	if len(p.Blocked) > 0 {
-		var why []string
-		for _, reason := range slices.Sorted(maps.Keys(p.Blocked)) {
-			why = append(why, fmt.Sprintf("%d blocked: %s", p.Blocked[reason], reason))
-		}
+		why := reason.Texts(slices.Sorted(maps.Keys(p.Blocked)), func(why string) string {
+			return fmt.Sprintf("%d blocked: %s", p.Blocked[why], why)
+		})
 		line += " (" + strings.Join(why, ", ") + ")"
 	}
 	return line

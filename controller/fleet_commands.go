@@ -12,6 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/watch"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 )
@@ -167,10 +168,7 @@ func (s *session) adopt(cmd *cobra.Command, g *ordering, out *adoptAnswer) error
 func (o adoptAnswer) stopped(err error) error {
 	before := "no failover was signalled before it"
 	if len(o.Adopted) > 0 {
-		var names []string
-		for _, a := range o.Adopted {
-			names = append(names, a.Cluster)
-		}
+		names := reason.Texts(o.Adopted, func(a adopted) string { return a.Cluster })
 		before = "signalled before it: " + strings.Join(names, ", ")
 	}
 	return fmt.Errorf("%w (%s; adopt again: a second signal does no harm)", err, before)

@@ -14,6 +14,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/controller/subject"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/spf13/cobra"
 )
 
@@ -134,10 +135,7 @@ type completion struct{ *app }
 func (c completion) clusters(words ...string) cobra.CompletionFunc {
 	return c.names(func(ctx context.Context, _ *cobra.Command, in activities.Reader, typed string) ([]string, error) {
 		fleet, err := in.Clusters(ctx)
-		names := slices.Clone(words)
-		for _, cluster := range fleet {
-			names = append(names, cluster.Name)
-		}
+		names := slices.Concat(words, reason.Texts(fleet, func(c karmada.Cluster) string { return c.Name }))
 		slices.Sort(names)
 		return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, typed) }), err
 	})

@@ -117,13 +117,10 @@ func (s Source) clustersOf(ctx context.Context, b *karmada.Binding, only string,
 	if only != "" {
 		return []string{only}
 	}
-	var names []string
-	for _, t := range b.Clusters {
-		names = append(names, t.Name)
-	}
-	for _, t := range b.Tasks {
-		names = append(names, t.FromCluster)
-	}
+	names := slices.Concat(
+		reason.Texts(b.Clusters, func(t karmada.TargetCluster) string { return t.Name }),
+		reason.Texts(b.Tasks, func(t karmada.Task) string { return t.FromCluster }),
+	)
 	if s.Status != nil {
 		running, err := s.Status.Running(ctx)
 		if err != nil {

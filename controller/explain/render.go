@@ -71,11 +71,9 @@ func targets(on []karmada.TargetCluster) string {
 	if len(on) == 0 {
 		return "no cluster"
 	}
-	var out []string
-	for _, t := range on {
-		out = append(out, fmt.Sprintf("%s:%d", t.Name, t.Replicas))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(reason.Texts(on, func(t karmada.TargetCluster) string {
+		return fmt.Sprintf("%s:%d", t.Name, t.Replicas)
+	}), ", ")
 }
 
 func (v View) cluster(t tree, binding string, c *Cluster) {

@@ -188,10 +188,8 @@ func unread(plans []Plan) []string {
 }
 
 func resources(list corev1.ResourceList) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(list)) {
+	return strings.Join(reason.Texts(slices.Sorted(maps.Keys(list)), func(name corev1.ResourceName) string {
 		q := list[name]
-		parts = append(parts, q.String()+" "+string(name))
-	}
-	return strings.Join(parts, ", ")
+		return q.String() + " " + string(name)
+	}), ", ")
 }

@@ -296,11 +296,7 @@ func (p Preflight) applications(m *rules.ControllerManager) Check {
 
 // plugins warns of several plug-ins of which any one releases an old copy.
 func (p Preflight) plugins() Check {
-	all := p.Plugins.All()
-	names := make([]string, 0, len(all))
-	for _, x := range all {
-		names = append(names, x.Name)
-	}
+	names := reason.Texts(p.Plugins.All(), func(x proof.Plugin) string { return x.Name })
 	c := Check{Name: "Evict plug-ins", Result: OK, Found: strings.Join(names, ", ")}
 	if p.Plugins.AnyOfSeveral() {
 		c.Result, c.Found = Warning, proof.WarnAnyOfSeveral+" ("+c.Found+")"

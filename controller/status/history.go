@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -258,10 +259,7 @@ func (v View) unknown(cluster string, copies []UnknownCopy, beyond int) {
 	if len(copies)+beyond == 0 {
 		return
 	}
-	var names []string
-	for _, c := range copies[:min(namedCopies, len(copies))] {
-		names = append(names, c.Binding)
-	}
+	names := reason.Texts(copies[:min(namedCopies, len(copies))], func(c UnknownCopy) string { return c.Binding })
 	slices.Sort(names)
 	more := ""
 	if n := len(copies) + beyond - len(names); n > 0 {

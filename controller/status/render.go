@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -160,14 +161,11 @@ var (
 
 // Live is the picture of the fleet and of each failover.
 func Live(all Overview) show.Picture {
-	p := show.Picture{
-		All: func(p show.Page) { View{Page: p}.Overview(all) },
-		One: func(p show.Page, n int) { View{Page: p}.Failover(all.Failovers[n]) },
+	return show.Picture{
+		All:   func(p show.Page) { View{Page: p}.Overview(all) },
+		Names: reason.Texts(all.Failovers, func(f Failover) string { return f.Cluster }),
+		One:   func(p show.Page, n int) { View{Page: p}.Failover(all.Failovers[n]) },
 	}
-	for _, f := range all.Failovers {
-		p.Names = append(p.Names, f.Cluster)
-	}
-	return p
 }
 
 // History shows closed failovers: one line each, and with bindings every outcome.

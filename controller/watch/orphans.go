@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -109,10 +110,7 @@ func (s *orphanSearch) clusters(ctx context.Context) error {
 
 // oursOn names Lifeboat's taints and annotations on a cluster.
 func oursOn(c karmada.Cluster) []string {
-	var out []string
-	for _, t := range c.Added {
-		out = append(out, "taint "+t.Key+":"+string(t.Effect))
-	}
+	out := reason.Texts(c.Added, func(t karmada.AddedTaint) string { return "taint " + t.Key + ":" + string(t.Effect) })
 	if c.Stopped != nil {
 		out = append(out, "annotation "+karmada.AnnotationStoppedBy)
 	}

@@ -221,9 +221,7 @@ func observe(b *karmada.Binding) observed {
 	s := observed{
 		fact:        proof.BindingFact{Key: b.Key, UID: b.UID, ResourceVersion: b.ResourceVersion},
 		fingerprint: bindingFingerprint(b),
-	}
-	for _, target := range b.Clusters {
-		s.targets = append(s.targets, target.Name)
+		targets:     karmada.TargetNames(b.Clusters),
 	}
 	for _, task := range b.Tasks {
 		if task.Producer == karmada.TaintManager {

@@ -47,7 +47,8 @@ func (v Application) Doc(int) Doc {
 	}
 	p.fact("Copies", v.copies())
 	p.fact("It tolerates", Span(v.Tolerated)+" of Unhealthy")
-	p.fact("Moved before", v.arrivals())
+	before := reason.Texts(v.Arrivals, func(a rules.Arrival) string { return text(a.Cluster) })
+	p.fact("Moved before", strings.Join(before, ", "))
 	p.fact("Migration", code(v.Migration))
 	p.fact("Ordered", text(strings.Join(v.Ordered, " · ")))
 	p.fact("Times", times(v.Now, instant{"began", v.Began}, instant{string(v.Phase) + " since", v.Since}))
@@ -79,14 +80,6 @@ func (v Application) clock(k rules.UnhealthyClock) string {
 	default:
 		return "for " + Span(k.Ran+v.Now.Sub(k.Since))
 	}
-}
-
-func (v Application) arrivals() string {
-	var to []string
-	for _, a := range v.Arrivals {
-		to = append(to, text(a.Cluster))
-	}
-	return strings.Join(to, ", ")
 }
 
 // Actions are what the operator can do now.

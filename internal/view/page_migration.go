@@ -117,11 +117,9 @@ func (v Migration) when(p *page) string {
 var flagged = []phase.Migration{phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationAwaitingFence}
 
 func (v Migration) state() string {
-	var labels []string
-	for _, name := range slices.Sorted(maps.Keys(v.State)) {
-		labels = append(labels, code(name+"="+v.State[name]))
-	}
-	return strings.Join(labels, ", ")
+	return strings.Join(reason.Texts(slices.Sorted(maps.Keys(v.State)), func(name string) string {
+		return code(name + "=" + v.State[name])
+	}), ", ")
 }
 
 func (v Migration) headline() string {
@@ -376,15 +374,11 @@ func (v Migration) steps() string {
 	if at < 0 || v.Result != nil && v.Result.Outcome != phase.OutcomeMigrated {
 		return "**" + string(v.Phase) + "**"
 	}
-	var parts []string
-	for _, done := range course[:at] {
-		parts = append(parts, string(done)+" ✔")
-	}
-	parts = append(parts, "**"+string(v.Phase)+"**")
-	for _, later := range course[at+1:] {
-		parts = append(parts, string(later))
-	}
-	line := strings.Join(parts, " → ")
+	line := strings.Join(slices.Concat(
+		reason.Texts(course[:at], func(done phase.Migration) string { return string(done) + " ✔" }),
+		[]string{"**" + string(v.Phase) + "**"},
+		reason.Texts(course[at+1:], func(later phase.Migration) string { return string(later) }),
+	), " → ")
 	if v.Purge == karmada.PurgeDirectly {
 		line += " (purge mode Directly: a new copy begins only when the old one is gone or proven dead)"
 	}

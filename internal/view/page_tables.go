@@ -97,11 +97,9 @@ func byReason(blocked []Line) ([]reason.Reason, map[reason.Reason]int) {
 // reasonCounts is "NoTarget 3, SpreadUnsatisfied 1".
 func reasonCounts(blocked []Line) string {
 	reasons, counts := byReason(blocked)
-	parts := make([]string, 0, len(reasons))
-	for _, r := range reasons {
-		parts = append(parts, fmt.Sprintf("%s %d", r, counts[r]))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(reason.Texts(reasons, func(r reason.Reason) string {
+		return fmt.Sprintf("%s %d", r, counts[r])
+	}), ", ")
 }
 
 // remedied bounds for how many reasons a page lists a remedy.
@@ -111,13 +109,11 @@ const remedied = 3
 // the first binding.
 func (v Failover) remedies(p *page) []string {
 	reasons, _ := byReason(v.Blocked)
-	var lines []string
-	for _, r := range reasons[:min(remedied, len(reasons))] {
+	return reason.Texts(reasons[:min(remedied, len(reasons))], func(r reason.Reason) string {
 		first := v.Blocked[slices.IndexFunc(v.Blocked, func(b Line) bool { return b.Reason == r })]
 		what := cmp.Or(remedies[r], "see what it lacks")
-		lines = append(lines, fmt.Sprintf("%s: %s: `lifeboat explain %s`", p.reason(r), what, text(first.Binding)))
-	}
-	return lines
+		return fmt.Sprintf("%s: %s: `lifeboat explain %s`", p.reason(r), what, text(first.Binding))
+	})
 }
 
 // remedies are what an operator can do about a reason, in a line; the runbook has more.
