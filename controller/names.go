@@ -51,11 +51,9 @@ func clusterNamed(ctx context.Context, client activities.Reader, name string) (*
 		}
 		return &c, nil
 	}
-	names := make([]string, len(fleet))
-	for n := range fleet {
-		if names[n] = fleet[n].Name; names[n] == name {
-			return &fleet[n], nil
-		}
+	names := reason.Texts(fleet, func(c karmada.Cluster) string { return c.Name })
+	if at := slices.Index(names, name); at >= 0 {
+		return &fleet[at], nil
 	}
 	return nil, fmt.Errorf("%w: %s%s", plan.ErrNotFound, name, didYouMean(name, names))
 }
@@ -86,18 +84,13 @@ const meantMost = 3
 
 // didYouMean offers the most similar names, empty if none is similar.
 func didYouMean(wrong string, names []string) string {
-	var near []string
-	for within := 1; within <= 2 && len(near) == 0; within++ {
-		for _, n := range slices.Sorted(slices.Values(names)) {
-			if len(near) < meantMost && distance(wrong, n) == within {
-				near = append(near, n)
-			}
+	for within := 1; within <= 2; within++ {
+		far := func(name string) bool { return distance(wrong, name) != within }
+		if near := slices.DeleteFunc(slices.Sorted(slices.Values(names)), far); len(near) > 0 {
+			return "; did you mean " + strings.Join(near[:min(meantMost, len(near))], " or ") + "?"
 		}
 	}
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
+	return ""
 }
 
 // distance is the number of characters to change, add or leave out.

@@ -81,13 +81,25 @@ const optional = "clustertaintpolicies.policy.karmada.io"
 // named bounds the malformed objects that a check names; the report has them all.
 const named = 5
 
-func read(i k8sadapter.Inventory) Check {
-	c := Check{Name: "Read " + short(i.Resource), Result: OK}
+// tried is the check of one resource, with the finding where that is an error or an absence.
+func tried(what, resource string, absent bool, err error) Check {
+	name, _, _ := strings.Cut(resource, ".")
+	c := Check{Name: what + " " + name, Result: OK}
 	switch {
-	case i.Err != nil:
-		c.Result, c.Found = resultOf(i.Err), i.Err.Error()
-	case i.Absent:
-		return absent(c, i.Resource)
+	case err != nil:
+		c.Result, c.Found = resultOf(err), err.Error()
+	case absent && resource != optional:
+		c.Result, c.Found = Failed, "not served here"
+	case absent:
+		c.Found = "not served here"
+	}
+	return c
+}
+
+func read(i k8sadapter.Inventory) Check {
+	c := tried("Read", i.Resource, i.Absent, i.Err)
+	switch {
+	case c.Found != "":
 	case len(i.Malformed) > 0:
 		c.Result, c.Found = Failed, fmt.Sprintf("%d, of which %d cannot be understood:", i.Count, len(i.Malformed))
 		for _, m := range i.Malformed[:min(named, len(i.Malformed))] {
@@ -113,22 +125,9 @@ func resultOf(err error) Result {
 	return Failed
 }
 
-func absent(c Check, resource string) Check {
-	c.Found = "not served here"
-	if resource != optional {
-		c.Result = Failed
-	}
-	return c
-}
-
 func watched(w k8sadapter.Watched) Check {
-	c := Check{Name: "Watch " + short(w.Resource), Result: OK}
-	switch {
-	case w.Err != nil:
-		c.Result, c.Found = resultOf(w.Err), w.Err.Error()
-	case w.Absent:
-		return absent(c, w.Resource)
-	default:
+	c := tried("Watch", w.Resource, w.Absent, w.Err)
+	if c.Found == "" {
 		c.Found = fmt.Sprintf("opened, and stayed so; %d events", w.Events)
 	}
 	return c
@@ -163,10 +162,4 @@ func (v Full) plan(ctx context.Context) Check {
 		c.Do = "see it with lifeboat plan " + worst.Cluster
 	}
 	return c
-}
-
-// short is a resource without its group.
-func short(resource string) string {
-	name, _, _ := strings.Cut(resource, ".")
-	return name
 }
