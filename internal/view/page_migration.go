@@ -74,11 +74,13 @@ func (v Migration) Doc(int) Doc {
 	p.fact("Workload", text(v.Resource))
 	p.fact("How far", v.steps())
 	p.fact("Now", p.because(v.Reason, v.Message))
-	p.fact("Why a proof", v.whyProof())
-	p.fact("Comes next", v.comesNext())
-	p.fact("When", v.when(p))
-	p.fact("Could go to", v.couldGo())
-	p.fact("Old copy", v.oldCopy())
+	if v.Result == nil {
+		p.fact("Why a proof", v.whyProof())
+		p.fact("Comes next", v.comesNext())
+		p.fact("When", v.when(p))
+		p.fact("Could go to", v.couldGo())
+		p.fact("Old copy", v.oldCopy())
+	}
 	p.fact("Fence", text(v.Fence))
 	p.fact("State that goes along", v.state())
 	p.fact("Why it moves", v.why(p))
@@ -90,7 +92,7 @@ func (v Migration) Doc(int) Doc {
 
 // whyProof explains the wait for a proof, which only purge mode Directly needs.
 func (v Migration) whyProof() string {
-	if v.Result != nil || v.Phase != phase.MigrationAwaitingFence || v.Reason == reason.OldCopyGoing {
+	if v.Phase != phase.MigrationAwaitingFence || v.Reason == reason.OldCopyGoing {
 		return ""
 	}
 	return "its purge mode is Directly: two copies must never run at once, so the old one has to be dead before a new one begins"
@@ -99,8 +101,6 @@ func (v Migration) whyProof() string {
 // when is when a slow migration is flagged.
 func (v Migration) when(p *page) string {
 	switch {
-	case v.Result != nil:
-		return ""
 	case v.unfenced():
 		return "without limit"
 	case v.Flagged.IsZero() || v.Attention != reason.None || !slices.Contains(flagged, v.Phase):
@@ -159,16 +159,13 @@ func (v Migration) unfenced() bool {
 
 // couldGo lists the candidates of the last check, while the eviction waits for proof.
 func (v Migration) couldGo() string {
-	if !v.unfenced() || v.Result != nil || len(v.To) == 0 {
+	if !v.unfenced() || len(v.To) == 0 {
 		return ""
 	}
 	return either(v.To) + "; that is checked again when its turn comes"
 }
 
 func (v Migration) comesNext() string {
-	if v.Result != nil {
-		return ""
-	}
 	switch v.Phase {
 	case phase.MigrationChecking:
 		return "one last look, then one write takes " + text(v.From) + " out of its targets and holds the old copy"
@@ -214,9 +211,6 @@ func (v Migration) untilFenced() string {
 
 // oldCopy is the state of the old copy.
 func (v Migration) oldCopy() string {
-	if v.Result != nil {
-		return ""
-	}
 	line := ""
 	switch v.Phase {
 	case phase.MigrationChecking, phase.MigrationQueued:
