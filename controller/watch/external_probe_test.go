@@ -206,7 +206,7 @@ func TestRouter_RequiredExternalProbe_StartsTheFailoverOnceItAgrees(t *testing.T
 
 	answers := map[string]answer{"a": healthy, "b": healthy}
 	w := told(answers)
-	router.UseProbe(w)
+	router.UseProbe(w, false)
 	attempt := func(times int) {
 		for range times {
 			w.Probe(t.Context(), members("a", "b"))
@@ -355,7 +355,7 @@ func TestRouter_Contradiction_IsSentAgainEachMinute(t *testing.T) {
 	c := cluster("a", "1", corev1.ConditionFalse)
 	c.Conditions[0].Reason = "ClusterNotReachable"
 	w := told(map[string]answer{"a": healthy})
-	router.UseProbe(w)
+	router.UseProbe(w, false)
 	for range 2 {
 		w.Probe(t.Context(), []karmada.Cluster{*c})
 	}

@@ -66,13 +66,15 @@ func (d *Router) clustersToCheck() []string {
 	return slices.Compact(names)
 }
 
+// refresh records whether a cluster's failover runs, and signals it what it did not get.
 func (d *Router) refresh(cluster string, running bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if running {
 		d.open[cluster] = true
 	} else {
-		d.closed(cluster)
+		delete(d.open, cluster)
+		delete(d.sent, cluster)
 	}
 	d.signal(cluster)
 }

@@ -130,17 +130,7 @@ func (d *Router) Opened(cluster string) {
 }
 
 // Closed records that a cluster's failover does not run, and starts one if the cluster still looks failed.
-func (d *Router) Closed(cluster string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed(cluster)
-	d.signal(cluster)
-}
-
-func (d *Router) closed(cluster string) {
-	delete(d.open, cluster)
-	delete(d.sent, cluster)
-}
+func (d *Router) Closed(cluster string) { d.refresh(cluster, false) }
 
 func (d *Router) names() []string {
 	return slices.Sorted(maps.Keys(d.clusters))

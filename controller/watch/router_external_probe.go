@@ -24,19 +24,12 @@ type ProbeResults interface {
 	Known() rules.Probed
 }
 
-// UseProbe adds the results of an external probe to every fact from now on.
-func (d *Router) UseProbe(results ProbeResults) {
+// UseProbe adds the results of an external probe to every fact from now on. To await it keeps back all facts of
+// clusters until the first probes: a fact without a probe result would replace the one that an earlier leader sent.
+func (d *Router) UseProbe(results ProbeResults, await bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.externalProbe = results
-}
-
-// AwaitProbe keeps back all facts of clusters until the first probes: a fact without a probe result would
-// replace the one that an earlier leader sent.
-func (d *Router) AwaitProbe() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.awaitProbe = true
+	d.externalProbe, d.awaitProbe = results, await
 }
 
 // known has the results of the external probe.

@@ -69,8 +69,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 	if w.ExternalProbe != nil {
 		w.ExternalProbe.Begin()
-		router.UseProbe(w.ExternalProbe)
-		router.AwaitProbe()
+		router.UseProbe(w.ExternalProbe, true)
 	}
 	karmada := w.Follow(w.handlers(router))
 	var running sync.WaitGroup

@@ -172,7 +172,7 @@ func (s *sim) set() {
 	s.judge = newJudge(s)
 	s.router = watch.NewRouter(post{s})
 	s.cache = cache{s: s, seen: map[karmada.BindingKey]karmada.Binding{}}
-	s.router.UseProbe(externalProbe{s})
+	s.router.UseProbe(externalProbe{s}, false)
 	if s.applications.followed {
 		s.router.FollowApplications()
 	}
