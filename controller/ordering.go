@@ -174,10 +174,8 @@ type object struct {
 func (w *object) named() string {
 	some := ""
 	switch {
-	case w.binding != "" && w.namespace != "":
-		some = w.binding + " -n " + w.namespace
 	case w.binding != "":
-		some = w.binding
+		some = show.Joined(" -n ", w.binding, w.namespace)
 	case w.namespace != "":
 		some = "namespace " + w.namespace
 	case w.all:

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -157,10 +158,7 @@ func (v View) ifOver(p plan.Binding) string {
 
 // past is how a failover of an application ended.
 func (v View) past(e *status.PastFailover) string {
-	line := string(e.Ended) + " " + v.moment(e.Until)
-	if e.Closed != "" {
-		line = e.Closed + " " + v.moment(e.Until)
-	}
+	line := cmp.Or(e.Closed, string(e.Ended)) + " " + v.moment(e.Until)
 	if last := e.Last(); last.Outcome != "" {
 		line += "; off " + e.Cluster + ", " + v.result(e.Attempts[len(e.Attempts)-1].Attempt, last)
 	}

@@ -83,10 +83,7 @@ func (v View) rules(p Plan) {
 		if n == 0 {
 			head = "Rules     "
 		}
-		word := string(r.Match)
-		if r.Reason != reason.None {
-			word += ", " + string(r.Reason)
-		}
+		word := show.Joined(", ", string(r.Match), string(r.Reason))
 		switch {
 		case r.Stands:
 			word += ": its taint stands"

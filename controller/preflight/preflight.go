@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
@@ -230,22 +231,19 @@ func (p Preflight) evictor(ctx context.Context, m *rules.ControllerManager) Chec
 	if err != nil {
 		return unknown(c.Name, err)
 	}
-	var signs []string
-	if evidence != "" {
-		signs = append(signs, evidence)
-	}
-	if m != nil && m.Evicts != "" {
-		signs = append(signs, m.Evicts)
+	signs := evidence
+	if m != nil {
+		signs = show.Joined("; ", evidence, m.Evicts)
 	}
 	switch {
-	case len(signs) == 0 && m == nil:
+	case signs == "" && m == nil:
 		// Without a failure the taint manager writes no task: only its flags report whether it will.
 		c.Result, c.Found, c.Do = Warning, "no task of producer "+karmada.TaintManager+" stands; the flags could not be checked", rules.TurnOff
 		return c
-	case len(signs) == 0:
+	case signs == "":
 		return c
 	}
-	c.Result, c.Found, c.Do = Failed, strings.Join(signs, "; "), rules.TurnOff
+	c.Result, c.Found, c.Do = Failed, signs, rules.TurnOff
 	if p.Mode != rules.ModeEnforce {
 		c.Result = Warning // who observes may watch another one evict
 	}

@@ -244,9 +244,7 @@ func unknownCopies(failovers []PastFailover, uid types.UID) []UnknownCopy {
 				out = append(out, UnknownCopy{Binding: d.Key.String(), Since: e.Until})
 			}
 		}
-		if e.UID != "" {
-			uid = e.UID
-		}
+		uid = cmp.Or(e.UID, uid)
 	}
 	return out
 }
