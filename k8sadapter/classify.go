@@ -31,19 +31,15 @@ func classify(r request, err error, retryAfter time.Duration) error {
 	if details := status.Status().Details; details != nil && details.RetryAfterSeconds > 0 {
 		retryAfter = time.Duration(details.RetryAfterSeconds) * time.Second
 	}
-	if code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && retryAfter > 0 {
-		throttled := &karmada.ThrottledError{RetryAfter: cmp.Or(retryAfter, defaultRetryAfter), Err: err}
-		return fmt.Errorf("%s %s: %w", r.verb, r.object(), throttled)
-	}
-	if code == http.StatusForbidden || code == http.StatusUnauthorized {
-		return fmt.Errorf("%s %s: %w: may not %s %s: %w", r.verb, r.object(),
-			karmada.ErrForbidden, r.verb, r.permission(), err)
-	}
-	if refusedByAdmission(status.Status()) {
-		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), karmada.ErrRefused, err)
-	}
-	if sentinel := sentinels[code]; sentinel != nil {
-		return fmt.Errorf("%s %s: %w: %w", r.verb, r.object(), sentinel, err)
+	switch sentinel := sentinels[code]; {
+	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && retryAfter > 0:
+		err = &karmada.ThrottledError{RetryAfter: cmp.Or(retryAfter, defaultRetryAfter), Err: err}
+	case code == http.StatusForbidden || code == http.StatusUnauthorized:
+		err = fmt.Errorf("%w: may not %s %s: %w", karmada.ErrForbidden, r.verb, r.permission(), err)
+	case refusedByAdmission(status.Status()):
+		err = fmt.Errorf("%w: %w", karmada.ErrRefused, err)
+	case sentinel != nil:
+		err = fmt.Errorf("%w: %w", sentinel, err)
 	}
 	return fmt.Errorf("%s %s: %w", r.verb, r.object(), err)
 }

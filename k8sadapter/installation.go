@@ -100,11 +100,8 @@ func (c *installation) PurgeModes(ctx context.Context) ([]string, error) {
 // definition.
 func (c *installation) ClusterTaintPolicies(ctx context.Context) ([]string, error) {
 	names, err := listAll(ctx, c.requester, policyResource, func(raw []byte) string {
-		var wire struct {
-			Metadata metaWire `json:"metadata"`
-		}
-		_ = json.Unmarshal(raw, &wire) // a malformed one counts
-		return wire.Metadata.Name
+		_, meta := new(decoding).object(raw) // a malformed one counts
+		return meta.Name
 	})
 	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil
@@ -132,46 +129,26 @@ func (c *installation) ControllerManagerFlags(ctx context.Context, namespace, na
 func (c *installation) SecondEvictor(ctx context.Context) (evidence string, err error) {
 	found := 0
 	for _, kind := range bindingKinds {
-		all, err := listAll(ctx, c.requester, bindingResource(kind), tasksOf)
-		if err != nil {
-			return "", fmt.Errorf("look for a second evictor: %w", err)
-		}
-		for _, binding := range all {
-			for _, task := range binding.tasks {
+		err := c.each(ctx, request{resource: bindingResource(kind)}, func(raw json.RawMessage) {
+			b := DecodeBinding(raw)
+			for _, task := range b.Tasks {
 				if task.Producer != karmada.TaintManager {
 					continue
 				}
 				if found++; found == 1 {
 					evidence = fmt.Sprintf("%s %s carries a task of producer %s for cluster %s",
-						kind, binding.key, task.Producer, task.FromCluster)
+						kind, b.Key, task.Producer, task.FromCluster)
 				}
 			}
+		})
+		if err != nil {
+			return "", fmt.Errorf("look for a second evictor: %w", err)
 		}
 	}
 	if found > 1 {
 		evidence += fmt.Sprintf(", and %d more such tasks stand", found-1)
 	}
 	return evidence, nil
-}
-
-// taskHolder is the part of a binding that the search for tasks reads.
-type taskHolder struct {
-	key   karmada.BindingKey
-	tasks []taskWire
-}
-
-func tasksOf(raw []byte) taskHolder {
-	var wire struct {
-		Metadata metaWire `json:"metadata"`
-		Spec     struct {
-			Tasks []taskWire `json:"gracefulEvictionTasks"`
-		} `json:"spec"`
-	}
-	if err := json.Unmarshal(raw, &wire); err != nil {
-		return taskHolder{} // a malformed binding is reported where bindings are read
-	}
-	key := karmada.BindingKey{Namespace: wire.Metadata.Namespace, Name: wire.Metadata.Name}
-	return taskHolder{key: key, tasks: wire.Spec.Tasks}
 }
 
 // Healthy reports whether the API server is ready to serve (GET /readyz).

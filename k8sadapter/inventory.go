@@ -2,10 +2,9 @@ package k8sadapter
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
@@ -97,24 +96,14 @@ func (c *Client) Inventory(ctx context.Context, may May) []Inventory {
 
 func (c *Client) inventory(ctx context.Context, r reading) (out Inventory) {
 	out.Resource = r.resource.GroupResource().String()
-	query := url.Values{"limit": {strconv.Itoa(pageLimit)}}
-	for {
-		page, err := c.listPage(ctx, request{verb: "list", resource: r.resource, query: query, accept: r.accept})
-		if err != nil {
-			out.Absent, out.Err = absence(err)
-			return out
+	err := c.each(ctx, request{resource: r.resource, accept: r.accept}, func(raw json.RawMessage) {
+		out.Count++
+		if found := r.decode(raw); found.Problem != "" {
+			out.Malformed = append(out.Malformed, found)
 		}
-		out.Count += len(page.Items)
-		for _, item := range page.Items {
-			if found := r.decode(item); found.Problem != "" {
-				out.Malformed = append(out.Malformed, found)
-			}
-		}
-		if page.Metadata.Continue == "" {
-			return out
-		}
-		query.Set("continue", page.Metadata.Continue)
-	}
+	})
+	out.Absent, out.Err = absence(err)
+	return out
 }
 
 // absence separates "the resource is not served" from other errors.

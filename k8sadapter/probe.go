@@ -70,11 +70,11 @@ func (p EndpointProber) Probe(ctx context.Context, cluster string) error {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := &http.Client{Transport: transport, CheckRedirect: stay}
 	return probe(ctx, cluster, func(ctx context.Context, path string) error {
-		return get(ctx, client, at.Spec.APIEndpoint, path)
+		return getFrom(ctx, client, at.Spec.APIEndpoint, path)
 	})
 }
 
-func get(ctx context.Context, client *http.Client, endpoint, path string) error {
+func getFrom(ctx context.Context, client *http.Client, endpoint, path string) error {
 	target, err := url.JoinPath(endpoint, path)
 	if err != nil {
 		return fmt.Errorf("%w: apiEndpoint %q: %w", karmada.ErrInvalid, endpoint, err)

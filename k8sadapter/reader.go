@@ -1,6 +1,7 @@
 package k8sadapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,11 +21,7 @@ const pageLimit = 500
 
 // Cluster reads one member cluster.
 func (c *Client) Cluster(ctx context.Context, name string) (karmada.Cluster, error) {
-	raw, err := c.do(ctx, request{verb: "get", resource: clusterResource, name: name})
-	if err != nil {
-		return karmada.Cluster{}, err
-	}
-	return DecodeCluster(raw), nil
+	return get(ctx, c.requester, request{resource: clusterResource, name: name}, DecodeCluster)
 }
 
 // Clusters reads every member cluster.
@@ -48,31 +45,28 @@ func (c *Client) Rules(ctx context.Context) ([]rules.Rule, error) {
 
 // Binding reads one binding.
 func (c *Client) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
-	raw, err := c.do(ctx, request{
-		verb: "get", resource: bindingResource(key.Kind()), namespace: key.Namespace, name: key.Name,
-	})
-	if err != nil {
-		return karmada.Binding{}, err
-	}
-	return DecodeBinding(raw), nil
+	r := request{resource: bindingResource(key.Kind()), namespace: key.Namespace, name: key.Name}
+	return get(ctx, c.requester, r, DecodeBinding)
 }
 
 // Bindings reads one page: first all ResourceBindings, then all
 // ClusterResourceBindings. For an expired page token (410) the error is an ErrConflict: start
 // again from the first page.
 func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
-	if page.Kind == "" {
-		page.Kind = karmada.KindResourceBinding
+	page.Kind = cmp.Or(page.Kind, karmada.KindResourceBinding)
+	query := url.Values{"limit": {strconv.FormatInt(cmp.Or(max(page.Limit, 0), pageLimit), 10)}}
+	if page.Continue != "" {
+		query.Set("continue", page.Continue)
 	}
-	items, next, err := c.list(ctx, bindingResource(page.Kind), page.Limit, page.Continue)
+	list, err := c.listPage(ctx, request{verb: "list", resource: bindingResource(page.Kind), query: query})
 	if err != nil {
 		return activities.BindingPage{}, err
 	}
-	out := activities.BindingPage{Bindings: make([]karmada.Binding, 0, len(items))}
-	for _, item := range items {
+	out := activities.BindingPage{Bindings: make([]karmada.Binding, 0, len(list.Items))}
+	for _, item := range list.Items {
 		out.Bindings = append(out.Bindings, DecodeBinding(item))
 	}
-	switch {
+	switch next := list.Metadata.Continue; {
 	case next != "":
 		out.Next = &activities.Page{Kind: page.Kind, Continue: next, Limit: page.Limit}
 	case page.Kind == karmada.KindResourceBinding:
@@ -83,34 +77,36 @@ func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities
 
 // ClusterNow is Cluster for a user that may list clusters but not get one.
 func (c *Client) ClusterNow(ctx context.Context, name string) (karmada.Cluster, error) {
-	raw, err := c.only(ctx, request{verb: "list", resource: clusterResource}, name)
-	return decodeOnly(raw, err, DecodeCluster)
+	return only(ctx, c.requester, request{resource: clusterResource}, name, DecodeCluster)
 }
 
 // BindingNow is Binding for a user that may list bindings but not get one.
 func (c *Client) BindingNow(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
-	raw, err := c.only(ctx, request{verb: "list", resource: bindingResource(key.Kind()), namespace: key.Namespace}, key.Name)
-	return decodeOnly(raw, err, DecodeBinding)
+	r := request{resource: bindingResource(key.Kind()), namespace: key.Namespace}
+	return only(ctx, c.requester, r, key.Name, DecodeBinding)
 }
 
-// only is the one object of a list that has this name.
-func (c *requester) only(ctx context.Context, r request, name string) (json.RawMessage, error) {
-	r.query = url.Values{"fieldSelector": {"metadata.name=" + name}}
-	page, err := c.listPage(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if len(page.Items) != 1 {
-		return nil, fmt.Errorf("list %s: no %s: %w", r.object(), name, karmada.ErrGone)
-	}
-	return page.Items[0], nil
-}
-
-func decodeOnly[T any](raw json.RawMessage, err error, decode func([]byte) T) (out T, _ error) {
+// get reads one object.
+func get[T any](ctx context.Context, c *requester, r request, decode func([]byte) T) (out T, _ error) {
+	r.verb = "get"
+	raw, err := c.do(ctx, r)
 	if err != nil {
 		return out, err
 	}
 	return decode(raw), nil
+}
+
+// only reads the one object of a list that has this name.
+func only[T any](ctx context.Context, c *requester, r request, name string, decode func([]byte) T) (out T, _ error) {
+	r.verb, r.query = "list", url.Values{"fieldSelector": {"metadata.name=" + name}}
+	page, err := c.listPage(ctx, r)
+	if err != nil {
+		return out, err
+	}
+	if len(page.Items) != 1 {
+		return out, fmt.Errorf("list %s: no %s: %w", r.object(), name, karmada.ErrGone)
+	}
+	return decode(page.Items[0]), nil
 }
 
 // listWire is the outline of a list.
@@ -119,21 +115,6 @@ type listWire struct {
 		Continue string `json:"continue"`
 	} `json:"metadata"`
 	Items []json.RawMessage `json:"items"`
-}
-
-// list reads one page of a cluster-wide list, items raw.
-func (c *requester) list(
-	ctx context.Context, resource schema.GroupVersionResource, limit int64, token string,
-) (items []json.RawMessage, next string, err error) {
-	if limit <= 0 {
-		limit = pageLimit
-	}
-	query := url.Values{"limit": {strconv.FormatInt(limit, 10)}}
-	if token != "" {
-		query.Set("continue", token)
-	}
-	page, err := c.listPage(ctx, request{verb: "list", resource: resource, query: query})
-	return page.Items, page.Metadata.Continue, err
 }
 
 func (c *requester) listPage(ctx context.Context, r request) (listWire, error) {
@@ -153,18 +134,28 @@ func listAll[T any](
 	ctx context.Context, c *requester, resource schema.GroupVersionResource, decode func([]byte) T,
 ) ([]T, error) {
 	all := []T{}
-	for token := ""; ; {
-		items, next, err := c.list(ctx, resource, 0, token)
+	err := c.each(ctx, request{resource: resource}, func(raw json.RawMessage) { all = append(all, decode(raw)) })
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// each reads all pages of a list, and calls do for every object.
+func (c *requester) each(ctx context.Context, r request, do func(raw json.RawMessage)) error {
+	r.verb, r.query = "list", url.Values{"limit": {strconv.Itoa(pageLimit)}}
+	for {
+		page, err := c.listPage(ctx, r)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, item := range items {
-			all = append(all, decode(item))
+		for _, item := range page.Items {
+			do(item)
 		}
-		if next == "" {
-			return all, nil
+		if page.Metadata.Continue == "" {
+			return nil
 		}
-		token = next
+		r.query.Set("continue", page.Metadata.Continue)
 	}
 }
 

@@ -146,18 +146,19 @@ func (w *Watch) Run(ctx context.Context) error {
 	anyRule := handler(func(_, _ *rules.Rule) { w.reportRules() }, func(*rules.Rule) { w.reportRules() })
 	anyBinding := handler(w.handlers.OnBinding, w.handlers.OnBindingDeleted)
 	var running sync.WaitGroup
-	for informer, handle := range map[cache.SharedIndexInformer]cache.ResourceEventHandler{
+	followed := map[cache.SharedIndexInformer]cache.ResourceEventHandler{
 		w.clusters: handler(w.handlers.OnCluster, w.handlers.OnClusterDeleted),
-		w.rules:    anyRule, w.policies: anyRule, w.rbs: anyBinding, w.crbs: anyBinding,
-	} {
-		if informer == nil {
-			continue
-		}
+		w.rules:    anyRule, w.rbs: anyBinding, w.crbs: anyBinding,
+	}
+	if w.policies != nil {
+		followed[w.policies] = anyRule
+	}
+	for informer, handle := range followed {
 		if _, err := informer.AddEventHandler(handle); err != nil {
 			return fmt.Errorf("watch: %w", err)
 		}
 	}
-	for _, informer := range w.informers() {
+	for informer := range followed {
 		running.Go(func() { informer.RunWithContext(ctx) })
 	}
 	if cache.WaitForCacheSync(ctx.Done(), w.rulesSynced) {
@@ -165,14 +166,6 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 	running.Wait()
 	return nil
-}
-
-func (w *Watch) informers() []cache.SharedIndexInformer {
-	all := []cache.SharedIndexInformer{w.clusters, w.rules, w.rbs, w.crbs}
-	if w.policies != nil {
-		all = append(all, w.policies)
-	}
-	return all
 }
 
 // rulesSynced reports whether the rules of every source have been listed once.

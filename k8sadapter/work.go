@@ -36,13 +36,8 @@ type works struct{ *requester }
 
 // Work reads one Work. Only its metadata crosses the wire.
 func (c *works) Work(ctx context.Context, namespace, name string) (karmada.Work, error) {
-	raw, err := c.do(ctx, request{
-		verb: "get", resource: workResource, namespace: namespace, name: name, accept: acceptMetadata,
-	})
-	if err != nil {
-		return karmada.Work{}, err
-	}
-	return DecodeWork(raw), nil
+	r := request{resource: workResource, namespace: namespace, name: name, accept: acceptMetadata}
+	return get(ctx, c.requester, r, DecodeWork)
 }
 
 // WorkOf finds the Work of a binding on a cluster by the binding's permanent id. It looks first under the name that
@@ -66,27 +61,33 @@ func (c *works) workOf(ctx context.Context, b *karmada.Binding, cluster, one, ma
 	raw, err := c.do(ctx, request{
 		verb: "get", resource: workResource, namespace: executionNamespacePrefix + cluster, name: workName(b), accept: one,
 	})
-	var named manifestWire
+	var named workWire
 	if found := DecodeWork(raw); err == nil && json.Unmarshal(raw, &named) == nil && named.Metadata.Labels[label] == id && !found.Deleting {
 		return raw, nil
 	}
-	page, err := c.listPage(ctx, request{
-		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
-		accept: many, query: url.Values{"labelSelector": {labels.Set{label: id}.String()}},
-	})
+	items, err := c.listed(ctx, cluster, labels.Set{label: id}.String(), many)
 	if err != nil {
 		return nil, err
 	}
-	if len(page.Items) == 0 {
+	if len(items) == 0 {
 		return nil, fmt.Errorf("find work of %s on %s: %w", b.Key, cluster, karmada.ErrGone)
 	}
-	found := page.Items[0]
-	for _, item := range page.Items[1:] {
+	found := items[0]
+	for _, item := range items[1:] {
 		if DecodeWork(found).Deleting && !DecodeWork(item).Deleting {
 			found = item
 		}
 	}
 	return found, nil
+}
+
+// listed are the Works on a cluster that a label selector selects.
+func (c *works) listed(ctx context.Context, cluster, selector, accept string) ([]json.RawMessage, error) {
+	page, err := c.listPage(ctx, request{
+		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
+		accept: accept, query: url.Values{"labelSelector": {selector}},
+	})
+	return page.Items, err
 }
 
 // Revision is a hash of the workload as a cluster gets it: of the pod template of the first manifest in its Work, or
@@ -130,21 +131,31 @@ func permanentIDLabel(kind karmada.BindingKind) string {
 	return labelPermanentID
 }
 
+// workWire is the part of a whole Work that is decoded.
+type workWire struct {
+	Metadata metaWire `json:"metadata"`
+	Spec     struct {
+		Workload struct {
+			Manifests []struct {
+				Metadata struct {
+					Labels map[string]string `json:"labels"`
+				} `json:"metadata"`
+				Spec json.RawMessage `json:"spec"`
+			} `json:"manifests"`
+		} `json:"workload"`
+	} `json:"spec"`
+}
+
 // workloadSpec is the spec of the first manifest in a Work, nil where there is none.
-func workloadSpec(raw []byte) map[string]any {
-	var work struct {
-		Spec struct {
-			Workload struct {
-				Manifests []struct {
-					Spec map[string]any `json:"spec"`
-				} `json:"manifests"`
-			} `json:"workload"`
-		} `json:"spec"`
-	}
+func workloadSpec(raw []byte) (spec map[string]any) {
+	var work workWire
 	if json.Unmarshal(raw, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
 		return nil
 	}
-	return work.Spec.Workload.Manifests[0].Spec
+	if json.Unmarshal(work.Spec.Workload.Manifests[0].Spec, &spec) != nil {
+		return nil
+	}
+	return spec
 }
 
 // idsPerList bounds the permanent ids in the selector of one list: about 4 kB of its URL.
@@ -156,45 +167,34 @@ const idsPerList = 100
 func (c *works) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
 	out := map[karmada.BindingKey]map[string]string{}
 	for _, kind := range bindingKinds {
-		keys, ids := map[string]karmada.BindingKey{}, []string{}
+		label, keys := permanentIDLabel(kind), map[string]karmada.BindingKey{}
 		for _, b := range bindings {
-			if id := b.Labels[permanentIDLabel(kind)]; b.Key.Kind() == kind && len(validation.IsValidLabelValue(id)) == 0 && id != "" {
+			if id := b.Labels[label]; b.Key.Kind() == kind && len(validation.IsValidLabelValue(id)) == 0 && id != "" {
 				keys[id] = b.Key
-				ids = append(ids, id)
 			}
 		}
-		for some := range slices.Chunk(ids, idsPerList) {
-			if err := c.workloadLabels(ctx, labelSearch{cluster, permanentIDLabel(kind), some, keys}, out); err != nil {
+		for ids := range slices.Chunk(slices.Sorted(maps.Keys(keys)), idsPerList) {
+			items, err := c.listed(ctx, cluster, label+" in ("+strings.Join(ids, ",")+")", "")
+			if err != nil {
 				return nil, err
 			}
+			workloadLabels(items, label, keys, out)
 		}
 	}
 	return out, nil
 }
 
-// labelSearch is a list of the Works of some bindings on a cluster.
-type labelSearch struct {
-	cluster string
-	label   string   // of a Work: its binding's permanent id
-	ids     []string // of this list
-	keys    map[string]karmada.BindingKey
-}
-
-func (c *works) workloadLabels(ctx context.Context, s labelSearch, out map[karmada.BindingKey]map[string]string) error {
-	page, err := c.listPage(ctx, request{
-		verb: "list", resource: workResource, namespace: executionNamespacePrefix + s.cluster,
-		query: url.Values{"labelSelector": {s.label + " in (" + strings.Join(s.ids, ",") + ")"}},
-	})
-	if err != nil {
-		return err
-	}
+// workloadLabels adds the labels in some Works, whose own label names the binding by its permanent id.
+func workloadLabels(
+	items []json.RawMessage, label string, bindings map[string]karmada.BindingKey, out map[karmada.BindingKey]map[string]string,
+) {
 	going := map[karmada.BindingKey]bool{}
-	for _, item := range page.Items {
-		var work manifestWire
+	for _, item := range items {
+		var work workWire
 		if json.Unmarshal(item, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
 			continue // the labels of a malformed Work are unknown
 		}
-		key, wanted := s.keys[work.Metadata.Labels[s.label]]
+		key, wanted := bindings[work.Metadata.Labels[label]]
 		if _, known := out[key]; !wanted || known && !going[key] {
 			continue
 		}
@@ -202,21 +202,6 @@ func (c *works) workloadLabels(ctx context.Context, s labelSearch, out map[karma
 		maps.Copy(found, work.Spec.Workload.Manifests[0].Metadata.Labels)
 		out[key], going[key] = found, work.Metadata.DeletionTimestamp != nil
 	}
-	return nil
-}
-
-// manifestWire is the part of a whole Work that is decoded.
-type manifestWire struct {
-	Metadata metaWire `json:"metadata"`
-	Spec     struct {
-		Workload struct {
-			Manifests []struct {
-				Metadata struct {
-					Labels map[string]string `json:"labels"`
-				} `json:"metadata"`
-			} `json:"manifests"`
-		} `json:"workload"`
-	} `json:"spec"`
 }
 
 // EndWork changes the generation of a Work that is being deleted, so that Karmada's execution
