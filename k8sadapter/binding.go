@@ -10,8 +10,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -42,24 +40,17 @@ const maxResourcePart = 512
 
 // template reads what the binding propagates.
 func (d *decoding) template(b *karmada.Binding, spec section) {
-	var resource struct {
-		APIVersion string    `json:"apiVersion"`
-		Kind       string    `json:"kind"`
-		Namespace  string    `json:"namespace"`
-		Name       string    `json:"name"`
-		UID        types.UID `json:"uid"`
-	}
-	spec.read("resource", &resource)
-	if resource.APIVersion == "" || resource.Kind == "" || resource.Name == "" {
+	r := &b.Resource
+	spec.read("resource", r)
+	if r.APIVersion == "" || r.Kind == "" || r.Name == "" {
 		d.problem("spec.resource", "apiVersion, kind and name are required")
 	}
-	for _, part := range []*string{&resource.APIVersion, &resource.Kind, &resource.Namespace, &resource.Name} {
+	for _, part := range []*string{&r.APIVersion, &r.Kind, &r.Namespace, &r.Name} {
 		if len(*part) > maxResourcePart {
 			d.problem("spec.resource", "%.40s… is longer than %d bytes", *part, maxResourcePart)
 			*part = reason.Bounded(*part)
 		}
 	}
-	b.Resource = karmada.Resource(resource)
 	spec.read("replicas", &b.Replicas)
 	if b.Replicas < 0 {
 		d.problem("spec.replicas", "%d is negative", b.Replicas)
@@ -150,33 +141,12 @@ func sharesComponents(item json.RawMessage) bool {
 	return !absent(components) && string(components) != "[]"
 }
 
-// taskWire is one of spec.gracefulEvictionTasks.
-type taskWire struct {
-	FromCluster            string            `json:"fromCluster"`
-	PurgeMode              karmada.PurgeMode `json:"purgeMode,omitempty"`
-	Replicas               *int32            `json:"replicas,omitempty"`
-	Reason                 string            `json:"reason"`
-	Message                string            `json:"message,omitempty"`
-	Producer               string            `json:"producer"`
-	SuppressDeletion       *bool             `json:"suppressDeletion,omitempty"`
-	CreationTimestamp      *metav1.Time      `json:"creationTimestamp,omitempty"`
-	ClustersBeforeFailover []string          `json:"clustersBeforeFailover,omitempty"`
-	PreservedLabelState    map[string]string `json:"preservedLabelState,omitempty"`
-}
-
 func (d *decoding) tasks(items []json.RawMessage) []karmada.Task {
 	tasks := make([]karmada.Task, len(items))
 	for i, item := range items {
-		var wire taskWire
-		d.into("spec.gracefulEvictionTasks", item, &wire)
-		if wire.FromCluster == "" {
+		d.into("spec.gracefulEvictionTasks", item, &tasks[i])
+		if tasks[i].FromCluster == "" {
 			d.problem("spec.gracefulEvictionTasks", "item %d names no cluster", i)
-		}
-		tasks[i] = karmada.Task{
-			FromCluster: wire.FromCluster, PurgeMode: wire.PurgeMode, Replicas: wire.Replicas,
-			Reason: wire.Reason, Message: wire.Message, Producer: wire.Producer,
-			SuppressDeletion: wire.SuppressDeletion, CreationTimestamp: timeOf(wire.CreationTimestamp),
-			ClustersBeforeFailover: wire.ClustersBeforeFailover, State: wire.PreservedLabelState,
 		}
 	}
 	return tasks

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // maxTaskMessage is how many characters a task's message may have.
@@ -32,7 +31,7 @@ type bindingPatch struct {
 type bindingSpecPatch struct {
 	Clusters              *[]json.RawMessage `json:"clusters,omitempty"`
 	Tasks                 *[]json.RawMessage `json:"gracefulEvictionTasks,omitempty"`
-	RescheduleTriggeredAt *metav1.Time       `json:"rescheduleTriggeredAt,omitempty"`
+	RescheduleTriggeredAt *time.Time         `json:"rescheduleTriggeredAt,omitempty"`
 }
 
 // bindingEdit collects the changes of one write to a binding. Items of other producers stay
@@ -43,18 +42,8 @@ type bindingEdit struct {
 
 	clusters, tasks               []json.RawMessage
 	clustersChanged, tasksChanged bool
-	rescheduleAt                  *metav1.Time
+	rescheduleAt                  *time.Time
 	err                           error // the first
-}
-
-// editBinding is the patch of one change to a binding.
-func editBinding(b *karmada.Binding, cluster string, change func(*bindingEdit)) ([]byte, error) {
-	edit, err := newBindingEdit(b, cluster)
-	if err != nil {
-		return nil, err
-	}
-	change(edit)
-	return edit.patch()
 }
 
 // newBindingEdit refuses a binding whose lists were not read item by item: a write would lose
@@ -247,12 +236,12 @@ func (e *bindingEdit) changeTask(ours []int, fields map[string]any) {
 }
 
 func (e *bindingEdit) appendTask(h hold) {
-	task := taskWire{
+	task := karmada.Task{
 		FromCluster: e.cluster, PurgeMode: h.mode(),
 		Reason: cmp.Or(h.reason, karmada.TaskReason), Message: cut(h.owner), Producer: karmada.Producer,
 		SuppressDeletion:  new(true),
 		CreationTimestamp: timestamp(h.now), ClustersBeforeFailover: e.before(h),
-		PreservedLabelState: h.state,
+		State: h.state,
 	}
 	if h.replicas != nil && *h.replicas > 0 {
 		task.Replicas = h.replicas
@@ -348,11 +337,12 @@ func (e *bindingEdit) patch() ([]byte, error) {
 	return encode(patch)
 }
 
-func timestamp(now time.Time) *metav1.Time {
+// timestamp is a time as Kubernetes writes it, in whole seconds; nil where none is given.
+func timestamp(now time.Time) *time.Time {
 	if now.IsZero() {
 		return nil
 	}
-	return &metav1.Time{Time: now.UTC().Truncate(time.Second)}
+	return new(now.UTC().Truncate(time.Second))
 }
 
 func cut(message string) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // clusterPatch is everything that Lifeboat ever writes to a Cluster.
@@ -146,13 +147,9 @@ func (e *clusterEdit) isRecordedFor(index int, failoverID string) bool {
 // newTaint leaves timeAdded of a hard taint to the server: tolerations count from its clock.
 func newTaint(taint karmada.RuleTaint, now time.Time) any {
 	if taint.Effect == karmada.EffectPreferNoExecute {
-		return softTaintWire{Key: taint.Key, Value: taint.Value, TimeAdded: timestamp(now)}
+		return softTaintWire{Key: taint.Key, Value: taint.Value, TimeAdded: &metav1.Time{Time: now}}
 	}
-	return struct {
-		Key    string             `json:"key"`
-		Value  string             `json:"value,omitempty"`
-		Effect corev1.TaintEffect `json:"effect"`
-	}{taint.Key, taint.Value, taint.Effect}
+	return taintWire{taint.Key, taint.Value, taint.Effect}
 }
 
 // remove takes a taint away if the annotation says that it is Lifeboat's.

@@ -140,17 +140,11 @@ func (d *decoding) conditions(raw json.RawMessage) []karmada.Condition {
 	return conditions
 }
 
-// time reads a time; nil when absent.
-func (s section) time(name string) *time.Time {
-	var t *metav1.Time
+// time reads a time; nil when absent or malformed.
+func (s section) time(name string) (t *time.Time) {
 	s.read(name, &t)
-	return timeOf(t)
-}
-
-// timeOf is nil for an absent time.
-func timeOf(t *metav1.Time) *time.Time {
-	if t == nil || t.IsZero() {
+	if t != nil && t.IsZero() {
 		return nil
 	}
-	return &t.Time
+	return t
 }

@@ -1,8 +1,11 @@
 package k8sadapter
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 )
 
 var at = time.Date(2026, 11, 21, 10, 0, 0, 123456, time.UTC)
@@ -41,23 +45,40 @@ var heldAlone = strings.Replace(held, `{"fromCluster":"m1","producer":"Other","r
 // beside is shared while Karmada's own taint manager evicts it from m3.
 var beside = strings.Replace(shared, `"producer":"Other"`, `"producer":"TaintManager","purgeMode":"Gracefully"`, 1)
 
-// patchOf builds the patch of any write to a binding.
+// recorder keeps the body of the last request, and answers with an empty object.
+type recorder struct{ body []byte }
+
+func (r *recorder) RoundTrip(request *http.Request) (answer *http.Response, err error) {
+	r.body, err = io.ReadAll(request.Body)
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}")), Request: request}, err
+}
+
+// patchOf is the patch that a write to a binding sends.
 func patchOf(write any) ([]byte, error) {
+	var sent recorder
+	config := &rest.Config{Host: "http://karmada", Transport: &sent, QPS: -1}
+	api, err := rest.UnversionedRESTClientFor(rawConfig(config))
+	if err != nil {
+		return nil, err
+	}
+	c, ctx := Client{requester: &requester{rest: api, timeout: time.Minute}}, context.Background()
 	switch w := write.(type) {
 	case activities.EvictWrite:
-		return evictPatch(w)
+		_, err = c.Evict(ctx, w)
 	case activities.RestoreWrite:
-		return restorePatch(w)
+		_, err = c.Restore(ctx, w)
 	case activities.HoldWrite:
-		return holdPatch(w)
+		_, err = c.Hold(ctx, w)
 	case activities.ReleaseWrite:
-		return releasePatch(w)
+		_, err = c.Release(ctx, w)
 	case activities.MarkWrite:
-		return markPatch(w)
+		_, err = c.Mark(ctx, w)
 	case activities.HoldersWrite:
-		return holdersPatch(w)
+		_, err = c.Holders(ctx, w)
+	default:
+		panic(fmt.Sprintf("%T is no write to a binding", write))
 	}
-	panic(fmt.Sprintf("%T is no write to a binding", write))
+	return sent.body, err
 }
 
 func decoded(t *testing.T, raw string) *karmada.Binding {
@@ -199,7 +220,7 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 }
 
 func TestAnOwnerLongerThanTheAPIAllowsIsCut(t *testing.T) {
-	patch, err := evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: strings.Repeat("ü", 2000), Now: at})
+	patch, err := patchOf(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: strings.Repeat("ü", 2000), Now: at})
 	require.NoError(t, err)
 	assert.Equal(t, maxTaskMessage, strings.Count(string(patch), "ü"))
 }
@@ -367,7 +388,7 @@ func TestARescheduleIsAskedForInALaterSecondThanTheLastAnswer(t *testing.T) {
 			edit, err := newBindingEdit(b, "m1")
 			require.NoError(t, err)
 			edit.reschedule(true, now)
-			assert.True(t, edit.rescheduleAt.Time.Equal(answered.Add(time.Second)), edit.rescheduleAt)
+			assert.True(t, edit.rescheduleAt.Equal(answered.Add(time.Second)), edit.rescheduleAt)
 		})
 	}
 }
@@ -379,7 +400,7 @@ func TestKarmada6676ATaskCarriesThePurgeMode(t *testing.T) {
 		require.NoError(t, err)
 		var sent struct {
 			Spec struct {
-				Tasks []taskWire `json:"gracefulEvictionTasks"`
+				Tasks []karmada.Task `json:"gracefulEvictionTasks"`
 			} `json:"spec"`
 		}
 		require.NoError(t, json.Unmarshal(patch, &sent))
@@ -395,8 +416,8 @@ func TestKarmada6676ATaskCarriesThePurgeMode(t *testing.T) {
 	for want, asked := range map[karmada.PurgeMode]karmada.PurgeMode{
 		karmada.PurgeDirectly: karmada.PurgeDirectly, karmada.PurgeNever: karmada.PurgeNever, karmada.PurgeGracefully: "",
 	} {
-		require.Equal(t, want, modeOf(evictPatch(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at, Purge: asked})))
-		require.Equal(t, want, modeOf(holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at, Purge: asked})))
+		require.Equal(t, want, modeOf(patchOf(activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at, Purge: asked})))
+		require.Equal(t, want, modeOf(patchOf(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at, Purge: asked})))
 	}
 }
 
@@ -406,12 +427,12 @@ func TestKarmada6676ATaskCarriesThePurgeMode(t *testing.T) {
 // Rules: R4.8-11.
 func TestATaskTakenOverSaysWhatItsNewOwnersWould(t *testing.T) {
 	const before = `"purgeMode":"Gracefully","creationTimestamp":"2026-11-20T10:00:00Z","clustersBeforeFailover":["m9"],`
-	task := func(patch []byte, err error) taskWire {
+	task := func(patch []byte, err error) karmada.Task {
 		t.Helper()
 		require.NoError(t, err)
 		var sent bindingPatch
 		require.NoError(t, json.Unmarshal(patch, &sent))
-		var out taskWire
+		var out karmada.Task
 		require.NoError(t, json.Unmarshal((*sent.Spec.Tasks)[1], &out))
 		require.Equal(t, "m1", out.FromCluster)
 		return out
@@ -422,15 +443,15 @@ func TestATaskTakenOverSaysWhatItsNewOwnersWould(t *testing.T) {
 		return decoded(t, strings.Replace(dependent, old, before+`"reason":"`+reason+`","message":"`+message+`"`, 1))
 	}
 	evict := func(b *karmada.Binding, mode karmada.PurgeMode) ([]byte, error) {
-		return evictPatch(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason, Purge: mode})
+		return patchOf(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason, Purge: mode})
 	}
 	for name, reason := range map[string]string{"held for parents": karmada.TaskReasonDependent, "a drain's ban": karmada.TaskReasonBanned} {
 		t.Run(name, func(t *testing.T) {
 			got := task(evict(standing(reason, "p1"), karmada.PurgeNever))
 			require.Equal(t, karmada.PurgeNever, got.PurgeMode)
 			require.Equal(t, []string{"m1"}, got.ClustersBeforeFailover)
-			require.True(t, got.CreationTimestamp.Time.Equal(at.Truncate(time.Second)))
-			got = task(holdPatch(activities.HoldWrite{
+			require.True(t, got.CreationTimestamp.Equal(at.Truncate(time.Second)))
+			got = task(patchOf(activities.HoldWrite{
 				Binding: standing(reason, "p1"), Cluster: "m1", Owner: "own", Now: at, Purge: karmada.PurgeNever, Before: []string{"m1", "m2"},
 			}))
 			require.Equal(t, karmada.PurgeNever, got.PurgeMode)
@@ -528,9 +549,9 @@ func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 func TestNoHolderIsEverCutOff(t *testing.T) {
 	long := strings.Repeat("x", 1020)
 	crowded := decoded(t, strings.Replace(dependent, "p1 p2", long, 1))
-	_, err := holdersPatch(activities.HoldersWrite{Binding: crowded, Cluster: "m1", Holders: []string{long, "p2p3"}})
+	_, err := patchOf(activities.HoldersWrite{Binding: crowded, Cluster: "m1", Holders: []string{long, "p2p3"}})
 	require.ErrorIs(t, err, karmada.ErrInvalid)
-	_, err = evictPatch(activities.EvictWrite{Binding: crowded, Cluster: "m1", Owner: "owner", Now: at, Reason: karmada.TaskReason})
+	_, err = patchOf(activities.EvictWrite{Binding: crowded, Cluster: "m1", Owner: "owner", Now: at, Reason: karmada.TaskReason})
 	require.ErrorIs(t, err, karmada.ErrInvalid)
 }
 

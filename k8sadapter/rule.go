@@ -24,34 +24,25 @@ import (
 // karmadaTaintPrefix begins the keys of Karmada's own taints.
 const karmadaTaintPrefix = "cluster.karmada.io/"
 
-// conditionWire is one condition of a rule or a policy.
-type conditionWire struct {
-	ConditionType string                   `json:"conditionType"`
-	Operator      string                   `json:"operator"`
-	StatusValues  []corev1.ConditionStatus `json:"statusValues"`
-}
-
-func matchConditions(wire []conditionWire) (conditions []rules.MatchCondition) {
-	for _, c := range wire {
-		conditions = append(conditions, rules.MatchCondition(c))
-	}
-	return conditions
-}
-
 // ruleSpecWire is the spec of a ClusterTaintRule.
 type ruleSpecWire struct {
 	TargetClusters       *karmada.ClusterAffinity `json:"targetClusters"`
-	MatchConditions      []conditionWire          `json:"matchConditions"`
+	MatchConditions      []rules.MatchCondition   `json:"matchConditions"`
 	Taints               []ruleTaintWire          `json:"taints"`
 	RequireExternalProbe bool                     `json:"requireExternalProbe"`
 }
 
 type ruleTaintWire struct {
-	Key                     string             `json:"key"`
-	Value                   string             `json:"value"`
-	Effect                  corev1.TaintEffect `json:"effect"`
-	AddOnMatchSeconds       *int64             `json:"addOnMatchSeconds"`
-	RemoveOnMismatchSeconds *int64             `json:"removeOnMismatchSeconds"`
+	taintWire
+	AddOnMatchSeconds       *int64 `json:"addOnMatchSeconds"`
+	RemoveOnMismatchSeconds *int64 `json:"removeOnMismatchSeconds"`
+}
+
+// taintWire is a taint without its time.
+type taintWire struct {
+	Key    string             `json:"key"`
+	Value  string             `json:"value,omitempty"`
+	Effect corev1.TaintEffect `json:"effect"`
 }
 
 // DecodeRule reads a ClusterTaintRule (failover.lifeboat.dev/v1alpha1) from its
@@ -63,12 +54,12 @@ func DecodeRule(raw []byte) rules.Rule {
 	d.strict("spec", outline.Spec, &spec)
 	rule := rules.Rule{
 		Name: metadata.Name, Generation: metadata.Generation, TargetClusters: spec.TargetClusters,
-		MatchConditions: matchConditions(spec.MatchConditions), RequireExternalProbe: spec.RequireExternalProbe,
+		MatchConditions: spec.MatchConditions, RequireExternalProbe: spec.RequireExternalProbe,
 	}
 	for _, taint := range spec.Taints {
 		add := d.window("spec.taints.addOnMatchSeconds", taint.AddOnMatchSeconds, rules.DefaultAddOnMatch)
 		remove := d.window("spec.taints.removeOnMismatchSeconds", taint.RemoveOnMismatchSeconds, rules.DefaultRemoveOnMismatch)
-		rule.Taints = append(rule.Taints, d.ruleTaint(taint, add, remove))
+		rule.Taints = append(rule.Taints, d.ruleTaint(taint.taintWire, add, remove))
 	}
 	rule.Malformed = d.refusal(rule)
 	return rule
@@ -94,7 +85,7 @@ func (d *decoding) strict(path string, raw json.RawMessage, target any) {
 	}
 }
 
-func (d *decoding) ruleTaint(wire ruleTaintWire, add, remove time.Duration) karmada.RuleTaint {
+func (d *decoding) ruleTaint(wire taintWire, add, remove time.Duration) karmada.RuleTaint {
 	if karmadasOwn(wire.Key, wire.Effect) {
 		d.problem("spec.taints", "%s:%s belongs to Karmada", wire.Key, wire.Effect)
 	}
@@ -131,13 +122,9 @@ type PolicyWindows struct {
 // policySpecWire is the spec of Karmada's ClusterTaintPolicy.
 type policySpecWire struct {
 	TargetClusters     *karmada.ClusterAffinity `json:"targetClusters"`
-	AddOnConditions    []conditionWire          `json:"addOnConditions"`
-	RemoveOnConditions []conditionWire          `json:"removeOnConditions"`
-	Taints             []struct {
-		Key    string             `json:"key"`
-		Value  string             `json:"value"`
-		Effect corev1.TaintEffect `json:"effect"`
-	} `json:"taints"`
+	AddOnConditions    []rules.MatchCondition   `json:"addOnConditions"`
+	RemoveOnConditions []rules.MatchCondition   `json:"removeOnConditions"`
+	Taints             []taintWire              `json:"taints"`
 }
 
 // DecodePolicy reads a ClusterTaintPolicy (policy.karmada.io/v1alpha1) from its JSON
@@ -149,13 +136,13 @@ func DecodePolicy(raw []byte, windows PolicyWindows) rules.Rule {
 	d.strict("spec", outline.Spec, &spec)
 	rule := rules.Rule{
 		Name: rules.PolicyPrefix + metadata.Name, Generation: metadata.Generation, Policy: true, TargetClusters: spec.TargetClusters,
-		MatchConditions: matchConditions(spec.AddOnConditions), RemoveConditions: matchConditions(spec.RemoveOnConditions),
+		MatchConditions: spec.AddOnConditions, RemoveConditions: spec.RemoveOnConditions,
 		RequireExternalProbe: d.flag(metadata.Annotations, karmada.AnnotationRequireExternalProbe),
 	}
 	add := d.seconds(metadata.Annotations, karmada.AnnotationAddSeconds, windows.AddOnMatch)
 	remove := d.seconds(metadata.Annotations, karmada.AnnotationRemoveSeconds, windows.RemoveOnMismatch)
-	for _, t := range spec.Taints {
-		rule.Taints = append(rule.Taints, d.ruleTaint(ruleTaintWire{Key: t.Key, Value: t.Value, Effect: t.Effect}, add, remove))
+	for _, taint := range spec.Taints {
+		rule.Taints = append(rule.Taints, d.ruleTaint(taint, add, remove))
 	}
 	rule.Malformed = d.refusal(rule)
 	return rule

@@ -130,7 +130,7 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 	state := map[string]string{"cp": "17", "at": "9"}
 	const carried = `"preservedLabelState":{"at":"9","cp":"17"}`
 	write := func(raw string, state map[string]string) string {
-		patch, err := evictPatch(activities.EvictWrite{
+		patch, err := patchOf(activities.EvictWrite{
 			Binding: decoded(t, raw), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason, Purge: karmada.PurgeDirectly, State: state,
 		})
 		require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 	ban := strings.Replace(old, `"reason":"ClusterFailover","message":"old"`, `"reason":"`+karmada.TaskReasonBanned+`","message":"old"`, 1)
 	require.NotContains(t, write(ban, nil), carried, "what a ban carried belonged to an older move")
 
-	patch, err := holdPatch(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Now: at, Purge: karmada.PurgeDirectly, State: state})
+	patch, err := patchOf(activities.HoldWrite{Binding: decoded(t, shared), Cluster: "m9", Owner: "o", Now: at, Purge: karmada.PurgeDirectly, State: state})
 	require.NoError(t, err)
 	require.Contains(t, string(patch), carried, "what is held again carries it again")
 }

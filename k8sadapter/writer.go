@@ -25,73 +25,12 @@ func (c *Client) Taint(ctx context.Context, w activities.TaintWrite) (karmada.Cl
 	return DecodeCluster(raw), nil
 }
 
-// Evict takes the cluster out of spec.clusters under Lifeboat's hold task. A task of
-// another producer for it, or a cluster that is neither a target nor held by Lifeboat,
-// is an ErrInvalid.
-func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Binding, error) {
-	patch, err := evictPatch(w)
-	return c.patchBinding(ctx, "evict from "+w.Cluster, w.Binding, patch, err)
-}
-
-// Restore puts the cluster back and drops Lifeboat's task.
-func (c *Client) Restore(ctx context.Context, w activities.RestoreWrite) (karmada.Binding, error) {
-	patch, err := restorePatch(w)
-	return c.patchBinding(ctx, "restore to "+w.Cluster, w.Binding, patch, err)
-}
-
-// Hold puts Lifeboat's task back without touching spec.clusters.
-func (c *Client) Hold(ctx context.Context, w activities.HoldWrite) (karmada.Binding, error) {
-	patch, err := holdPatch(w)
-	return c.patchBinding(ctx, "hold on "+w.Cluster, w.Binding, patch, err)
-}
-
-// Release drops Lifeboat's task.
-func (c *Client) Release(ctx context.Context, w activities.ReleaseWrite) (karmada.Binding, error) {
-	patch, err := releasePatch(w)
-	return c.patchBinding(ctx, "release from "+w.Cluster, w.Binding, patch, err)
-}
-
-// Mark changes reason and owner of Lifeboat's task; without one it is an ErrInvalid.
-func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Binding, error) {
-	patch, err := markPatch(w)
-	return c.patchBinding(ctx, "mark task for "+w.Cluster, w.Binding, patch, err)
-}
-
-// Holders sets the holders of a dependent's task for a cluster.
-func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmada.Binding, error) {
-	patch, err := holdersPatch(w)
-	return c.patchBinding(ctx, "set the holders on "+w.Cluster, w.Binding, patch, err)
-}
-
-// patchBinding sends a patch, or returns the error with which it could not be built.
-func (c *Client) patchBinding(
-	ctx context.Context, op string, b *karmada.Binding, patch []byte, err error,
-) (karmada.Binding, error) {
-	if b == nil {
-		b = &karmada.Binding{}
-	}
-	if err != nil {
-		return karmada.Binding{}, fmt.Errorf("%s binding %s: %w", op, b.Key, err)
-	}
-	raw, err := c.do(ctx, request{
-		verb: "patch", resource: bindingResource(b.Key.Kind()),
-		namespace: b.Key.Namespace, name: b.Key.Name, body: patch,
-	})
-	if err != nil {
-		return karmada.Binding{}, fmt.Errorf("%s: %w", op, err)
-	}
-	after := DecodeBinding(raw)
-	if c.onWrite != nil {
-		c.onWrite(after)
-	}
-	return after, nil
-}
-
-// evictPatch takes the cluster out of spec.clusters and puts Lifeboat's task. Where the task
+// Evict takes the cluster out of spec.clusters under Lifeboat's hold task. Where the task
 // stands already (a repeat, or the scheduler put the cluster back), it keeps the task and sets
-// its replicas to those removed now.
-func evictPatch(w activities.EvictWrite) ([]byte, error) {
-	return editBinding(w.Binding, w.Cluster, func(e *bindingEdit) {
+// its replicas to those removed now. A task of another producer for the cluster, or a cluster
+// that is neither a target nor held by Lifeboat, is an ErrInvalid.
+func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Binding, error) {
+	return c.patchBinding(ctx, "evict from", w.Binding, w.Cluster, func(e *bindingEdit) {
 		if w.Binding.Malformed != "" {
 			e.refuse("malformed: %s", w.Binding.Malformed)
 		}
@@ -110,9 +49,9 @@ func evictPatch(w activities.EvictWrite) ([]byte, error) {
 	})
 }
 
-// restorePatch puts the cluster and the others back and drops Lifeboat's task.
-func restorePatch(w activities.RestoreWrite) ([]byte, error) {
-	return editBinding(w.Binding, w.Cluster, func(e *bindingEdit) {
+// Restore puts the cluster and the others back and drops Lifeboat's task.
+func (c *Client) Restore(ctx context.Context, w activities.RestoreWrite) (karmada.Binding, error) {
+	return c.patchBinding(ctx, "restore to", w.Binding, w.Cluster, func(e *bindingEdit) {
 		e.undo(w.Away, w.Shrunk)
 		e.addTarget(karmada.TargetCluster{Name: w.Cluster, Replicas: w.Replicas})
 		for _, other := range w.Others {
@@ -126,24 +65,26 @@ func restorePatch(w activities.RestoreWrite) ([]byte, error) {
 	})
 }
 
-// holdPatch puts Lifeboat's task without touching spec.clusters, also beside a task of
+// Hold puts Lifeboat's task back without touching spec.clusters, also beside a task of
 // Karmada's taint manager.
-func holdPatch(w activities.HoldWrite) ([]byte, error) {
-	return editBinding(w.Binding, w.Cluster, func(e *bindingEdit) {
+func (c *Client) Hold(ctx context.Context, w activities.HoldWrite) (karmada.Binding, error) {
+	return c.patchBinding(ctx, "hold on", w.Binding, w.Cluster, func(e *bindingEdit) {
 		e.refuseForeign(karmada.TaintManager)
-		e.putTask(hold{owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before, state: w.State})
+		e.putTask(hold{
+			owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before, state: w.State,
+		})
 	})
 }
 
-// releasePatch drops Lifeboat's task. Where there is none it changes nothing, and the server
-// only confirms the version that was read.
-func releasePatch(w activities.ReleaseWrite) ([]byte, error) {
-	return editBinding(w.Binding, w.Cluster, (*bindingEdit).letGo)
+// Release drops Lifeboat's task. Where there is none it changes nothing, and the server only
+// confirms the version that was read.
+func (c *Client) Release(ctx context.Context, w activities.ReleaseWrite) (karmada.Binding, error) {
+	return c.patchBinding(ctx, "release from", w.Binding, w.Cluster, (*bindingEdit).letGo)
 }
 
-// markPatch changes reason and owner of Lifeboat's task.
-func markPatch(w activities.MarkWrite) ([]byte, error) {
-	return editBinding(w.Binding, w.Cluster, func(e *bindingEdit) {
+// Mark changes reason and owner of Lifeboat's task; without one it is an ErrInvalid.
+func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Binding, error) {
+	return c.patchBinding(ctx, "mark task for", w.Binding, w.Cluster, func(e *bindingEdit) {
 		ours := e.ours()
 		if len(ours) == 0 {
 			e.refuse("no Lifeboat task for %s stands", w.Cluster)
@@ -160,10 +101,10 @@ func markPatch(w activities.MarkWrite) ([]byte, error) {
 	})
 }
 
-// holdersPatch changes only the message of Lifeboat's task. Without holders it drops the task;
-// without a task it appends one.
-func holdersPatch(w activities.HoldersWrite) ([]byte, error) {
-	return editBinding(w.Binding, w.Cluster, func(e *bindingEdit) {
+// Holders sets the holders of a dependent's task for a cluster: it changes only the message of
+// Lifeboat's task. Without holders it drops the task; without a task it appends one.
+func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmada.Binding, error) {
+	return c.patchBinding(ctx, "set the holders on", w.Binding, w.Cluster, func(e *bindingEdit) {
 		e.refuseForeign()
 		message, fits := karmada.HoldersMessage(w.Holders)
 		ours := e.ours()
@@ -178,4 +119,32 @@ func holdersPatch(w activities.HoldersWrite) ([]byte, error) {
 			e.changeTask(ours, map[string]any{"message": message})
 		}
 	})
+}
+
+// patchBinding sends one change of a binding, which is about a cluster.
+func (c *Client) patchBinding(
+	ctx context.Context, op string, b *karmada.Binding, cluster string, change func(*bindingEdit),
+) (karmada.Binding, error) {
+	op += " " + cluster
+	edit, err := newBindingEdit(b, cluster)
+	if err != nil {
+		return karmada.Binding{}, fmt.Errorf("%s binding %s: %w", op, cmp.Or(b, &karmada.Binding{}).Key, err)
+	}
+	change(edit)
+	patch, err := edit.patch()
+	if err != nil {
+		return karmada.Binding{}, fmt.Errorf("%s binding %s: %w", op, b.Key, err)
+	}
+	raw, err := c.do(ctx, request{
+		verb: "patch", resource: bindingResource(b.Key.Kind()),
+		namespace: b.Key.Namespace, name: b.Key.Name, body: patch,
+	})
+	if err != nil {
+		return karmada.Binding{}, fmt.Errorf("%s: %w", op, err)
+	}
+	after := DecodeBinding(raw)
+	if c.onWrite != nil {
+		c.onWrite(after)
+	}
+	return after, nil
 }

@@ -124,11 +124,11 @@ type Binding struct {
 
 // Resource is spec.resource: the template that the binding propagates.
 type Resource struct {
-	APIVersion string
-	Kind       string
-	Namespace  string
-	Name       string
-	UID        types.UID
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Namespace  string    `json:"namespace"`
+	Name       string    `json:"name"`
+	UID        types.UID `json:"uid"`
 }
 
 // ApplicationFailover is spec.failover.application: the workload leaves a cluster on which it has
@@ -366,17 +366,17 @@ type RequiredBy struct {
 
 // Task is one of spec.gracefulEvictionTasks.
 type Task struct {
-	FromCluster            string
-	PurgeMode              PurgeMode
-	Replicas               *int32
-	Reason                 string
-	Message                string
-	Producer               string
-	SuppressDeletion       *bool
-	CreationTimestamp      *time.Time
-	ClustersBeforeFailover []string
-	// State is preservedLabelState: labels for the new copy.
-	State map[string]string
+	FromCluster            string     `json:"fromCluster"`
+	PurgeMode              PurgeMode  `json:"purgeMode,omitempty"`
+	Replicas               *int32     `json:"replicas,omitempty"`
+	Reason                 string     `json:"reason"`
+	Message                string     `json:"message,omitempty"`
+	Producer               string     `json:"producer"`
+	SuppressDeletion       *bool      `json:"suppressDeletion,omitempty"`
+	CreationTimestamp      *time.Time `json:"creationTimestamp,omitempty"`
+	ClustersBeforeFailover []string   `json:"clustersBeforeFailover,omitempty"`
+	// State are labels for the new copy.
+	State map[string]string `json:"preservedLabelState,omitempty"`
 }
 
 // PurgeMode is how the old copy goes. Empty means that nothing was said.

@@ -54,9 +54,9 @@ func RuleTitle(rule string) string {
 
 // MatchCondition compares one of status.conditions.
 type MatchCondition struct {
-	ConditionType string
-	Operator      string // In | NotIn
-	StatusValues  []corev1.ConditionStatus
+	ConditionType string                   `json:"conditionType"`
+	Operator      string                   `json:"operator"` // In | NotIn
+	StatusValues  []corev1.ConditionStatus `json:"statusValues"`
 }
 
 // The operators of MatchCondition.
