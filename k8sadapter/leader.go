@@ -50,8 +50,10 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 	if cfg.LeaseDuration < time.Second {
 		return fmt.Errorf("lead %s/%s: %w: leaseDuration %s is below 1s", cfg.Namespace, cfg.Name, karmada.ErrInvalid, cfg.LeaseDuration)
 	}
+	unlimited := rest.CopyConfig(c.config) // renewals never wait behind ordinary requests
+	unlimited.RateLimiter = nil
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, cfg.Namespace, cfg.Name,
-		resourcelock.ResourceLockConfig{Identity: cfg.Identity + "_" + rand.Text()[:4]}, c.leaseConfig(), cfg.RenewDeadline)
+		resourcelock.ResourceLockConfig{Identity: cfg.Identity + "_" + rand.Text()[:4]}, unlimited, cfg.RenewDeadline)
 	if err != nil {
 		return fmt.Errorf("lead %s/%s: %w", cfg.Namespace, cfg.Name, err)
 	}
@@ -74,14 +76,6 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 	defer stop()
 	elector.Run(klog.NewContext(electing, logr.FromSlogHandler(quietElector{c.log.Handler()})))
 	return leadership.outcome(cfg)
-}
-
-// leaseConfig is the client's config without its rate limiter, so that renewals never wait
-// behind ordinary requests.
-func (c *Client) leaseConfig() *rest.Config {
-	cfg := rest.CopyConfig(c.config)
-	cfg.RateLimiter = nil
-	return cfg
 }
 
 // leadership is one call of RunLeaderElected.

@@ -235,11 +235,15 @@ const MaxTolerations = 16_384
 
 // Item finds the status of a cluster's copy, nil when none is reported.
 func (b *Binding) Item(cluster string) *AggregatedItem {
-	at := slices.IndexFunc(b.Status.Aggregated, func(i AggregatedItem) bool { return i.Cluster == cluster })
-	if at < 0 {
-		return nil
+	return find(b.Status.Aggregated, func(i AggregatedItem) bool { return i.Cluster == cluster })
+}
+
+// find is the first item that fits, nil where none does.
+func find[T any](items []T, fits func(T) bool) *T {
+	if at := slices.IndexFunc(items, fits); at >= 0 {
+		return &items[at]
 	}
-	return &b.Status.Aggregated[at]
+	return nil
 }
 
 // Without is the binding with some of its targets gone.

@@ -132,11 +132,7 @@ func (c Cluster) Ready() bool {
 
 // ReadyCondition is the condition Ready, nil when absent.
 func (c Cluster) ReadyCondition() *Condition {
-	at := slices.IndexFunc(c.Conditions, func(cond Condition) bool { return cond.Type == ConditionReady })
-	if at < 0 {
-		return nil
-	}
-	return &c.Conditions[at]
+	return find(c.Conditions, func(cond Condition) bool { return cond.Type == ConditionReady })
 }
 
 // CarriesOurs reports whether a taint or a Lifeboat annotation stands on a cluster.

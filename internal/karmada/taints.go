@@ -62,11 +62,7 @@ func (o OrderedTaint) String() string {
 
 // OrderedOn finds the order of a taint among those of a cluster, nil when there is none.
 func OrderedOn(orders []OrderedTaint, name string) *OrderedTaint {
-	at := slices.IndexFunc(orders, func(o OrderedTaint) bool { return o.Name() == name })
-	if at < 0 {
-		return nil
-	}
-	return &orders[at]
+	return find(orders, func(o OrderedTaint) bool { return o.Name() == name })
 }
 
 const (
@@ -198,15 +194,8 @@ func ToleratedBy(t corev1.Toleration, taint corev1.Taint) bool {
 // Untolerated finds a taint that the scheduler minds: NoSchedule or NoExecute
 // without a toleration, however long that toleration still runs.
 func (b *Binding) Untolerated(taints []corev1.Taint) *corev1.Taint {
-	for i, taint := range taints {
+	return find(taints, func(taint corev1.Taint) bool {
 		minded := taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute
-		if minded && !b.tolerates(taint) {
-			return &taints[i]
-		}
-	}
-	return nil
-}
-
-func (b *Binding) tolerates(taint corev1.Taint) bool {
-	return slices.ContainsFunc(b.Placement.ClusterTolerations, func(t corev1.Toleration) bool { return tolerates(t, taint) })
+		return minded && !slices.ContainsFunc(b.Placement.ClusterTolerations, func(t corev1.Toleration) bool { return tolerates(t, taint) })
+	})
 }

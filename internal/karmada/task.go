@@ -150,7 +150,7 @@ func (b *Binding) Held() bool { return slices.ContainsFunc(b.Tasks, Task.Ours) }
 
 // ForeignTask is a task of another producer for a cluster, nil without one.
 func (b *Binding) ForeignTask(cluster string) *Task {
-	return b.firstTask(func(t Task) bool { return t.FromCluster == cluster && !t.Ours() })
+	return find(b.Tasks, func(t Task) bool { return t.FromCluster == cluster && !t.Ours() })
 }
 
 // HeldElsewhere reports whether a Lifeboat hold task for another cluster stands that a
@@ -161,12 +161,5 @@ func (b *Binding) HeldElsewhere(cluster string) bool {
 
 // EvictedByKarmada is the task of Karmada's own taint manager for a cluster, nil without one.
 func (b *Binding) EvictedByKarmada(cluster string) *Task {
-	return b.firstTask(func(t Task) bool { return t.FromCluster == cluster && t.Producer == TaintManager })
-}
-
-func (b *Binding) firstTask(is func(Task) bool) *Task {
-	if at := slices.IndexFunc(b.Tasks, is); at >= 0 {
-		return &b.Tasks[at]
-	}
-	return nil
+	return find(b.Tasks, func(t Task) bool { return t.FromCluster == cluster && t.Producer == TaintManager })
 }

@@ -101,11 +101,10 @@ func (in PreCheckInput) refusals(g karmada.Group) string {
 	return strings.Join(why, ", ")
 }
 
-// tooFull says no for want of room.
-func (in PreCheckInput) tooFull(g karmada.Group, seen []karmada.Cluster, what string) reason.Verdict {
-	names := karmada.ClusterNames(seen)
-	return reason.Verdict{Reason: reason.NoCapacity, Candidates: names, Message: fmt.Sprintf("%s%s: %s",
-		reason.Count(len(names), "candidate"), g.In(names), what)}
+// refused is a no to the candidates of a group; its text follows their names.
+func refused(why reason.Reason, g karmada.Group, candidates []karmada.Cluster, text string) reason.Verdict {
+	names := karmada.ClusterNames(candidates)
+	return reason.Verdict{Reason: why, Candidates: names, Message: reason.Count(len(names), "candidate") + g.In(names) + text}
 }
 
 // scheduler foresees what Karmada's scheduler does with the binding of an input.
@@ -168,12 +167,6 @@ func (in PreCheckInput) noTarget(g karmada.Group) reason.Verdict {
 		return reason.Verdict{Reason: reason.Pinned, Message: message}
 	}
 	return reason.Verdict{Reason: reason.NoTarget, Message: message}
-}
-
-func (in PreCheckInput) unsatisfied(g karmada.Group, clusters []karmada.Cluster, why string) reason.Verdict {
-	names := karmada.ClusterNames(clusters)
-	return reason.Verdict{Reason: reason.SpreadUnsatisfied, Candidates: names, Message: fmt.Sprintf("%s%s, %s",
-		reason.Count(len(names), "candidate"), g.In(names), why)}
 }
 
 // pinned reports whether every affinity of the placement names the failing cluster and no

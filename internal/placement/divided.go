@@ -137,11 +137,11 @@ func (in PreCheckInput) roomForComponents(g karmada.Group, c karmada.Cluster) re
 		if in.RoomUnknownOK {
 			return reason.Verdict{OK: true}
 		}
-		return in.tooFull(g, []karmada.Cluster{c}, "its capacity is not known, and its components need room")
+		return refused(reason.NoCapacity, g, []karmada.Cluster{c}, ": its capacity is not known, and its components need room")
 	}
 	for name, want := range need {
 		if left := free(c.Capacity, name, in.Reserved.promised(c.Name)); left.Cmp(want) < 0 {
-			return in.tooFull(g, []karmada.Cluster{c}, "no room for its components"+in.Reserved.beside(c.Name))
+			return refused(reason.NoCapacity, g, []karmada.Cluster{c}, ": no room for its components"+in.Reserved.beside(c.Name))
 		}
 	}
 	return reason.Verdict{OK: true}

@@ -74,17 +74,7 @@ func (in PreCheckInput) looksAgain() bool {
 func (in PreCheckInput) AllGroups() []karmada.Group { return in.Binding.Placement.Groups() }
 
 // groups are those that the scheduler still tries: it only moves forward.
-func (in PreCheckInput) groups() []karmada.Group { return in.AllGroups()[in.observed():] }
-
-func (in PreCheckInput) observed() int { return in.Binding.ObservedGroup() }
-
-// afterEviction is the same question about the binding as the eviction leaves it.
-func (in PreCheckInput) afterEviction() PreCheckInput {
-	after := *in.Binding
-	after.Clusters = in.survivors()
-	in.Binding = &after
-	return in
-}
+func (in PreCheckInput) groups() []karmada.Group { return in.AllGroups()[in.Binding.ObservedGroup():] }
 
 // had is how many replicas a cluster keeps from before; the failing one keeps none.
 func (in PreCheckInput) had(name string) int32 {

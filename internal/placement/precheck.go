@@ -37,7 +37,7 @@ func PreCheck(in PreCheckInput) reason.Verdict {
 	// Only an eviction that leaves nothing may trigger a reschedule, which begins
 	// again at the first group: with survivors it would divide from scratch.
 	if in.looksAgain() {
-		if v := in.search(in.groups(), false); v.OK || in.observed() == 0 {
+		if v := in.search(in.groups(), false); v.OK || in.Binding.ObservedGroup() == 0 {
 			return v
 		}
 	}
@@ -102,34 +102,35 @@ func (in PreCheckInput) staying() reason.Verdict {
 // search walks the groups as the scheduler does and judges the first that it would
 // take. When it would take none, the last group's no is the answer.
 func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdict {
-	left := scheduler{PreCheckInput: in.afterEviction()}
+	left := scheduler{PreCheckInput: in}
+	left.Binding = in.Binding.Without([]string{in.Failing})
 	a := left.walk(groups, fresh)
 	if a.reason == reason.None {
 		a = left.rest(a)
 	}
 	if a.reason != reason.None {
-		return in.refused(a)
+		return in.failed(a)
 	}
 	v := in.judge(a)
-	if v.OK && in.Margin > 0 && in.dividesByRoom() {
+	if v.OK && in.Margin > 0 && in.Binding.Divides() && in.Binding.Placement.ByRoom() {
 		less := left
 		less.lessRoom = in.Margin
 		if b := less.walk(groups, fresh); b.reason != reason.None {
-			return in.tooFull(b.group, b.seen, fmt.Sprintf("%s, with a margin of %d %%", b.why, in.Margin))
+			return refused(reason.NoCapacity, b.group, b.seen, fmt.Sprintf(": %s, with a margin of %d %%", b.why, in.Margin))
 		}
 	}
 	return v
 }
 
-// refused is the no of an attempt that fails.
-func (in PreCheckInput) refused(a attempt) reason.Verdict {
+// failed is the no of an attempt that fails.
+func (in PreCheckInput) failed(a attempt) reason.Verdict {
 	switch {
 	case len(a.seen) == 0:
 		return in.noTarget(a.group)
 	case a.reason == reason.SpreadUnsatisfied:
-		return in.unsatisfied(a.group, a.seen, a.why)
+		return refused(a.reason, a.group, a.seen, ", "+a.why)
 	case a.reason == reason.NoCapacity:
-		return in.tooFull(a.group, a.seen, a.why)
+		return refused(a.reason, a.group, a.seen, ": "+a.why)
 	}
 	return reason.Verdict{Reason: a.reason, Message: a.why}
 }
@@ -144,7 +145,7 @@ func (in PreCheckInput) judge(a attempt) reason.Verdict {
 		return in.noTarget(a.group)
 	}
 	if why := in.Binding.Placement.Unspread(candidates); why != "" {
-		return in.unsatisfied(a.group, candidates, why)
+		return refused(reason.SpreadUnsatisfied, a.group, candidates, ", "+why)
 	}
 	v := in.judgeRoom(a, used)
 	if v.OK && NeedsRoom(in.Binding) {
@@ -164,10 +165,6 @@ func (in PreCheckInput) judgeRoom(a attempt, used []karmada.Cluster) reason.Verd
 	// or a copy survives on one; the spread holds in both cases.
 	names := karmada.ClusterNames(used)
 	return reason.Verdict{OK: true, Candidates: names, Message: reason.Count(len(names), "candidate") + a.group.In(names)}
-}
-
-func (in PreCheckInput) dividesByRoom() bool {
-	return in.Binding.Divides() && in.Binding.Placement.ByRoom()
 }
 
 // NeedsRoom reports whether room decides about a binding. A duplicated workload goes

@@ -99,21 +99,13 @@ func (k UnhealthyClock) Ends(tolerated time.Duration) (at time.Time, runs bool) 
 // First is the clock that ends first, nil where none runs.
 func (clocks UnhealthyClocks) First(tolerated time.Duration) *UnhealthyClock {
 	var first *UnhealthyClock
+	var earliest time.Time
 	for n := range clocks {
-		at, runs := clocks[n].Ends(tolerated)
-		if !runs {
-			continue
-		}
-		if first == nil || at.Before(first.ends(tolerated)) {
-			first = &clocks[n]
+		if at, runs := clocks[n].Ends(tolerated); runs && (first == nil || at.Before(earliest)) {
+			first, earliest = &clocks[n], at
 		}
 	}
 	return first
-}
-
-func (k UnhealthyClock) ends(tolerated time.Duration) time.Time {
-	at, _ := k.Ends(tolerated)
-	return at
 }
 
 // Arrival is a revision on a cluster to which an application failover moved it.
