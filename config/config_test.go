@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"maps"
 	"net"
 	"os"
@@ -242,6 +243,14 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// printed is a configuration as lifeboat config print -o json has it.
+func printed(t *testing.T, c Config) string {
+	t.Helper()
+	text, err := json.Marshal(c.Tree())
+	require.NoError(t, err)
+	return string(text)
+}
+
 // Rules: R4.6-21.
 func TestApprovalRulesAreReadPrintedAndHeldAgainstTheRest(t *testing.T) {
 	alone(t)
@@ -252,10 +261,8 @@ func TestApprovalRulesAreReadPrintedAndHeldAgainstTheRest(t *testing.T) {
 	require.Equal(t, Approval{ApprovalRules: queue.ApprovalRules{
 		ClustersAbove: &clusters, ReplicasAbove: &share, CapacityDeficit: true, Directly: true, Namespaces: []string{"bank"}, Selector: "tier=gold",
 	}}, c.Approval)
-	var out strings.Builder
-	require.NoError(t, c.PrintJSON(&out))
-	require.Contains(t, out.String(), `"clustersAbove": 2`)
-	require.Contains(t, out.String(), `"replicasAbove": 33.5`)
+	require.Contains(t, printed(t, c), `"clustersAbove":2`)
+	require.Contains(t, printed(t, c), `"replicasAbove":33.5`)
 	c = load(t, Sources{File: file, Set: []string{"approval.clustersAbove=never"}})
 	require.Nil(t, c.Approval.ClustersAbove)
 	_, err := Load(Sources{File: file, Set: []string{"selectors.excludeNamespaces=bank"}})
@@ -271,9 +278,7 @@ func TestLoad_Kinds_AreReadAndPrinted(t *testing.T) {
 	} {
 		c := load(t, from)
 		require.Equal(t, rules.KindRules{"Job.batch": rules.KindMove, "Service": rules.KindAsk}, c.Kinds, name)
-		var out strings.Builder
-		require.NoError(t, c.PrintJSON(&out))
-		require.Contains(t, out.String(), `"Job.batch=move"`)
+		require.Contains(t, printed(t, c), `"Job.batch=move"`)
 	}
 }
 
@@ -281,9 +286,7 @@ func TestAnUnlimitedRateIsAllowedAndPrinted(t *testing.T) {
 	alone(t)
 	c := load(t, Sources{Set: []string{"pace.evictionRate=unlimited"}})
 	require.True(t, c.Pace.Unlimited)
-	var out strings.Builder
-	require.NoError(t, c.PrintJSON(&out))
-	require.Contains(t, out.String(), `"evictionRate": "unlimited"`)
+	require.Contains(t, printed(t, c), `"evictionRate":"unlimited"`)
 }
 
 func TestAFileThatIsNoYAMLOrRepeatsAKeyIsRefused(t *testing.T) {

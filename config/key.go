@@ -64,14 +64,10 @@ func scalar(raw any) (string, bool) {
 	}
 }
 
-// parsed completes a key whose value is a scalar that parse understands.
-func parsed[T any](k key, target *T, parse func(string) (T, bool), show func(T) any) key {
+// decoded completes a key whose value decode reads from whatever a source has.
+func decoded[T any](k key, target *T, decode func(raw any) (T, bool), show func(T) any) key {
 	k.set = func(raw any) bool {
-		s, ok := scalar(raw)
-		if !ok {
-			return false
-		}
-		value, ok := parse(s)
+		value, ok := decode(raw)
 		if ok {
 			*target = value
 		}
@@ -79,6 +75,17 @@ func parsed[T any](k key, target *T, parse func(string) (T, bool), show func(T) 
 	}
 	k.get = func() any { return show(*target) }
 	return k
+}
+
+// parsed completes a key whose value is a scalar that parse understands.
+func parsed[T any](k key, target *T, parse func(string) (T, bool), show func(T) any) key {
+	return decoded(k, target, func(raw any) (value T, ok bool) {
+		s, ok := scalar(raw)
+		if !ok {
+			return value, false
+		}
+		return parse(s)
+	}, show)
 }
 
 func same[T any](v T) any { return v }
@@ -180,23 +187,19 @@ func names(name string, target *[]string, doc string) key {
 
 // listOf is a list whose every item fits; one text holds them separated by commas.
 func listOf(name string, target *[]string, want, doc string, fits func(string) bool) key {
-	set := func(raw any) bool {
-		var list []string
-		if s, ok := scalar(raw); ok {
-			list = splitList(s)
-		} else if !strict(raw, &list) {
-			return false
-		}
-		if slices.ContainsFunc(list, func(item string) bool { return !fits(item) }) {
-			return false
-		}
-		*target = list
-		return true
+	return decoded(key{Name: name, Want: want, Doc: doc}, target, func(raw any) ([]string, bool) {
+		list, ok := texts(raw)
+		return list, ok && !slices.ContainsFunc(list, func(item string) bool { return !fits(item) })
+	}, func(list []string) any { return append([]string{}, list...) })
+}
+
+// texts is a list from a file, or a text that holds its items separated by commas.
+func texts(raw any) (list []string, ok bool) {
+	if s, ok := scalar(raw); ok {
+		return splitList(s), true
 	}
-	return key{
-		Name: name, Want: want, Doc: doc, set: set,
-		get: func() any { return append([]string{}, *target...) },
-	}
+	ok = strict(raw, &list)
+	return list, ok
 }
 
 // selector is a label selector as kubectl's -l takes it.
@@ -218,26 +221,15 @@ func splitList(s string) []string {
 }
 
 func tolerations(name string, target *[]corev1.Toleration, doc string) key {
-	set := func(raw any) bool {
-		var list []corev1.Toleration
-		if s, ok := scalar(raw); ok {
-			if yaml.UnmarshalStrict([]byte(s), &list) != nil {
-				return false
-			}
-		} else if !strict(raw, &list) {
-			return false
+	const want = "a list of {key, operator: Exists or Equal, value (with Equal), effect: NoExecute or NoSchedule or empty, tolerationSeconds}"
+	return decoded(key{Name: name, Want: want, Doc: doc}, target, func(raw any) (list []corev1.Toleration, ok bool) {
+		if s, isText := scalar(raw); isText {
+			ok = yaml.UnmarshalStrict([]byte(s), &list) == nil
+		} else {
+			ok = strict(raw, &list)
 		}
-		if slices.ContainsFunc(list, func(t corev1.Toleration) bool { return !validToleration(t) }) {
-			return false
-		}
-		*target = list
-		return true
-	}
-	return key{
-		Name: name, Doc: doc, set: set,
-		Want: "a list of {key, operator: Exists or Equal, value (with Equal), effect: NoExecute or NoSchedule or empty, tolerationSeconds}",
-		get:  func() any { return append([]corev1.Toleration{}, *target...) },
-	}
+		return list, ok && !slices.ContainsFunc(list, func(t corev1.Toleration) bool { return !validToleration(t) })
+	}, func(list []corev1.Toleration) any { return append([]corev1.Toleration{}, list...) })
 }
 
 // validToleration applies Kubernetes' own rules.
@@ -252,8 +244,5 @@ func validToleration(t corev1.Toleration) bool {
 // strict decodes a list from a file and refuses unknown fields.
 func strict(raw, into any) bool {
 	encoded, err := json.Marshal(raw)
-	if err != nil {
-		return false
-	}
-	return yaml.UnmarshalStrict(encoded, into) == nil
+	return err == nil && yaml.UnmarshalStrict(encoded, into) == nil
 }

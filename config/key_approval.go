@@ -29,33 +29,23 @@ func limit[T any](name, want string, target **T, parse func(string) (T, bool), d
 
 // kinds is a list of rules, each "Kind.group=rule".
 func kinds(name string, target *rules.KindRules, doc string) key {
-	var list []string
-	k := listOf(name, &list, "a list of Kind.group=rule such as Job.batch=keep (the core group has no name), where the rule is move, keep or ask", doc,
-		func(s string) bool { _, _, ok := rules.ParseKindRule(s); return ok })
-	setList := k.set
-	k.set = func(raw any) bool {
-		if !setList(raw) {
-			return false
-		}
-		*target = nil
-		if len(list) > 0 {
-			*target = rules.KindRules{}
-		}
+	const want = "a list of Kind.group=rule such as Job.batch=keep (the core group has no name), where the rule is move, keep or ask"
+	return decoded(key{Name: name, Want: want, Doc: doc}, target, func(raw any) (rules.KindRules, bool) {
+		list, ok := texts(raw)
+		all := rules.KindRules{}
 		for _, item := range list {
-			kind, rule, _ := rules.ParseKindRule(item)
-			(*target)[kind] = rule
+			kind, rule, known := rules.ParseKindRule(item)
+			all[kind], ok = rule, ok && known
 		}
-		return true
-	}
-	k.get = func() any {
+		return all, ok
+	}, func(all rules.KindRules) any {
 		shown := []string{}
-		for kind, rule := range *target {
+		for kind, rule := range all {
 			shown = append(shown, kind+"="+string(rule))
 		}
 		slices.Sort(shown)
 		return shown
-	}
-	return k
+	})
 }
 
 func (c *Config) approvalKeys() []key {

@@ -19,19 +19,14 @@ type pluginText struct {
 // plugins is a list of plug-ins; a bare name is a built-in one. A text is a list in YAML, or
 // bare names separated by commas.
 func plugins(name string, target *[]proof.Plugin, builtInsToo bool, doc string) key {
-	set := func(raw any) bool {
-		list, ok := pluginList(raw)
-		if !ok || (builtInsToo && len(list) == 0) || proof.CheckPlugins(list, builtInsToo) != nil {
-			return false
-		}
-		*target = list
-		return true
-	}
 	want := "a list of {name, taskQueue, activity, timeout: 1s to 1h}, each name once"
 	if builtInsToo {
 		want += "; " + proof.PluginResourceHealth + " stands by its name alone; not empty"
 	}
-	return key{Name: name, Want: want, Doc: doc, set: set, get: func() any { return pluginTexts(*target) }}
+	return decoded(key{Name: name, Want: want, Doc: doc}, target, func(raw any) ([]proof.Plugin, bool) {
+		list, ok := pluginList(raw)
+		return list, ok && (len(list) > 0 || !builtInsToo) && proof.CheckPlugins(list, builtInsToo) == nil
+	}, pluginTexts)
 }
 
 func pluginList(raw any) ([]proof.Plugin, bool) {
@@ -68,7 +63,7 @@ func pluginList(raw any) ([]proof.Plugin, bool) {
 	return list, true
 }
 
-func pluginTexts(list []proof.Plugin) []any {
+func pluginTexts(list []proof.Plugin) any {
 	out := make([]any, 0, len(list))
 	for _, p := range list {
 		if p.BuiltIn() {

@@ -45,13 +45,6 @@ func (c Config) Tree() map[string]any {
 	return tree
 }
 
-// PrintJSON writes the configuration as indented JSON.
-func (c Config) PrintJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(c.Tree())
-}
-
 // PrintYAML writes the configuration as YAML that Load reads back, each key below a comment
 // with its purpose, its allowed values and its variable.
 func (c Config) PrintYAML(w io.Writer) error {

@@ -185,7 +185,7 @@ func (a *app) configCommand() *cobra.Command {
 				}
 			}
 			if form.String() == show.JSON {
-				return c.PrintJSON(cmd.OutOrStdout())
+				return form.Encode(cmd.OutOrStdout(), c.Tree())
 			}
 			return c.PrintYAML(cmd.OutOrStdout())
 		},
