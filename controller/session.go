@@ -52,8 +52,7 @@ func load(cmd *cobra.Command, flags *process.Flags) (config.Config, *slog.Logger
 	if err != nil {
 		return c, nil, err
 	}
-	log, err := process.Logger(cmd.ErrOrStderr(), c)
-	return c, log, err
+	return c, process.Logger(cmd.ErrOrStderr(), c), nil
 }
 
 // look reads the configuration without dialling Temporal.
@@ -62,8 +61,8 @@ func (a *app) look(cmd *cobra.Command) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := process.Logger(cmd.ErrOrStderr(), quiet(c))
-	return &session{app: a, config: c, log: log, progress: show.NewProgress(cmd.ErrOrStderr())}, err
+	log := process.Logger(cmd.ErrOrStderr(), quiet(c))
+	return &session{app: a, config: c, log: log, progress: show.NewProgress(cmd.ErrOrStderr())}, nil
 }
 
 // open is look with Temporal dialled under the name as. The caller closes the session.

@@ -50,10 +50,7 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := process.Logger(cmd.ErrOrStderr(), c)
-			if err != nil {
-				return err
-			}
+			log := process.Logger(cmd.ErrOrStderr(), c)
 			if err := flags.Serve(cmd.Context(), log); err != nil {
 				return err
 			}

@@ -72,12 +72,8 @@ func (f *Flags) LoadOver(workers map[string]string) (config.Config, error) {
 }
 
 // Logger opens the configured log.
-func Logger(w io.Writer, c config.Config) (*slog.Logger, error) {
-	log, err := telemetry.NewLogger(w, c.Log.Level, c.Log.Format)
-	if err != nil {
-		return nil, fmt.Errorf("open the log: %w", err)
-	}
-	return log, nil
+func Logger(w io.Writer, c config.Config) *slog.Logger {
+	return telemetry.NewLogger(w, c.Log.Level, c.Log.Format)
 }
 
 // Exit codes of every program.
