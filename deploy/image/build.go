@@ -27,7 +27,11 @@ func build(ctx context.Context, o options) (v1.Hash, error) {
 		if err != nil {
 			return v1.Hash{}, fmt.Errorf("platform %q: %w", name, err)
 		}
-		image, err := forPlatform(ctx, o, *platform)
+		built, err := compile(ctx, o, *platform)
+		if err != nil {
+			return v1.Hash{}, err
+		}
+		image, err := assemble(built, o, *platform)
 		if err != nil {
 			return v1.Hash{}, err
 		}
@@ -40,23 +44,6 @@ func build(ctx context.Context, o options) (v1.Hash, error) {
 type platformImage struct {
 	v1.Image
 	platform v1.Platform
-}
-
-// forPlatform compiles and packs one image.
-func forPlatform(ctx context.Context, o options, platform v1.Platform) (v1.Image, error) {
-	folder, err := os.MkdirTemp("", "lifeboat-image-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	if err := compile(ctx, o, platform, folder); err != nil {
-		return nil, err
-	}
-	built, err := binaries(folder)
-	if err != nil {
-		return nil, err
-	}
-	return assemble(built, o, platform)
 }
 
 // assemble appends the layers and sets the image's configuration.
@@ -125,25 +112,33 @@ var programs = map[string]string{
 // versionVariable is set by the linker.
 const versionVariable = "github.com/lifeboat-failover/lifeboat/internal/telemetry.Version"
 
-// compile builds every program, statically linked, into a folder.
-func compile(ctx context.Context, o options, platform v1.Platform, folder string) error {
-	target, err := filepath.Abs(folder)
+// compile builds every program, statically linked.
+func compile(ctx context.Context, o options, platform v1.Platform) (content, error) {
+	folder, err := os.MkdirTemp("", "lifeboat-image-")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	defer os.RemoveAll(folder)
+	built := content{}
 	for name, pkg := range programs {
+		binary := filepath.Join(folder, name)
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-			"-ldflags", "-s -w -X "+versionVariable+"="+o.version, "-o", filepath.Join(target, name), pkg)
+			"-ldflags", "-s -w -X "+versionVariable+"="+o.version, "-o", binary, pkg)
 		cmd.Dir = o.root
 		// Other settings that change the bytes get Go's defaults. An empty GOFLAGS would not
 		// override `go env -w`.
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture,
 			"GOFLAGS=-trimpath", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0")
 		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s for %s: %w\n%s", name, platform, err, output)
+			return nil, fmt.Errorf("build %s for %s: %w\n%s", name, platform, err, output)
 		}
+		data, err := os.ReadFile(binary)
+		if err != nil {
+			return nil, err
+		}
+		built[path.Join(programsIn, name)] = file{data, 0o755}
 	}
-	return nil
+	return built, nil
 }
 
 // lay writes an OCI layout into a folder.

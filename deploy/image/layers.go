@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -57,19 +55,6 @@ func roots() []byte {
 		text.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}))
 	}
 	return text.Bytes()
-}
-
-// binaries are the programs that compile left in a folder.
-func binaries(folder string) (content, error) {
-	all := content{}
-	for name := range programs {
-		data, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil {
-			return nil, err
-		}
-		all[path.Join(programsIn, name)] = file{data, 0o755}
-	}
-	return all, nil
 }
 
 // layer packs files and the folders above them, in the order of their paths.
