@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -59,12 +58,12 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 	}
 	electing, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	leadership := &leadership{ctx: ctx, run: run, end: end, over: make(chan struct{})}
+	held, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &leaseLock{Interface: lock, log: c.log}, Name: cfg.Name, ReleaseOnCancel: true,
 		LeaseDuration: cfg.LeaseDuration, RenewDeadline: cfg.RenewDeadline, RetryPeriod: cfg.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: leadership.lead,
+			OnStartedLeading: func(leading context.Context) { held <- leading },
 			OnStoppedLeading: func() {},
 			OnNewLeader:      func(who string) { c.log.InfoContext(ctx, "leader observed", "lease", cfg.Name, "leader", who) },
 		},
@@ -72,77 +71,36 @@ func (c *Client) RunLeaderElected(ctx context.Context, cfg LeaderConfig, run fun
 	if err != nil {
 		return fmt.Errorf("lead %s/%s: %w: %w", cfg.Namespace, cfg.Name, karmada.ErrInvalid, err)
 	}
-	stop := context.AfterFunc(ctx, leadership.withdraw)
-	defer stop()
-	elector.Run(klog.NewContext(electing, logr.FromSlogHandler(quietElector{c.log.Handler()})))
-	return leadership.outcome(cfg)
-}
-
-// leadership is one call of RunLeaderElected.
-type leadership struct {
-	ctx context.Context // the caller's
-	run func(ctx context.Context)
-	end context.CancelFunc // ends the election, which releases the Lease
-
-	mutex            sync.Mutex
-	began, withdrawn bool
-	lost             bool
-	over             chan struct{} // closed when run has returned
-}
-
-// lead calls run. The context leading ends when the Lease is lost.
-func (l *leadership) lead(leading context.Context) {
-	defer l.end()
-	defer close(l.over)
-	if !l.begin() {
-		return
-	}
-	running, cancel := context.WithCancel(leading)
-	defer cancel()
-	stop := context.AfterFunc(l.ctx, cancel)
-	defer stop()
-	l.run(running)
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.lost = leading.Err() != nil
-}
-
-// begin returns false when the caller stopped before this candidate led.
-func (l *leadership) begin() bool {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.began = !l.withdrawn
-	return l.began
-}
-
-// withdraw ends an election that is still open; a leader first ends its run.
-func (l *leadership) withdraw() {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.withdrawn = true
-	if !l.began {
-		l.end()
-	}
-}
-
-// outcome waits for run, which may still be stopping after the Lease was lost. A run that has
-// not begun by now never begins.
-func (l *leadership) outcome(cfg LeaderConfig) error {
-	l.mutex.Lock()
-	began := l.began
-	l.withdrawn = true
-	l.mutex.Unlock()
-	lost := l.ctx.Err() == nil
-	if began {
-		<-l.over
-		l.mutex.Lock()
-		lost = l.lost
-		l.mutex.Unlock()
-	}
+	go func() {
+		defer close(ended)
+		elector.Run(klog.NewContext(electing, logr.FromSlogHandler(quietElector{c.log.Handler()})))
+	}()
+	lost := lead(ctx, held, ended, run)
+	end() // releases the Lease
+	<-ended
 	if lost {
 		return fmt.Errorf("lead %s/%s: %w", cfg.Namespace, cfg.Name, ErrLeadershipLost)
 	}
 	return nil
+}
+
+// lead calls run once the Lease is held, with a context that ends when the Lease is lost or ctx
+// ends, and reports whether the Lease was lost. A run that has not begun by then never begins.
+func lead(ctx context.Context, held <-chan context.Context, ended <-chan struct{}, run func(context.Context)) (lost bool) {
+	select {
+	case <-ctx.Done():
+	case <-ended:
+	case leading := <-held:
+		running, cancel := context.WithCancel(leading)
+		defer cancel()
+		stop := context.AfterFunc(ctx, cancel)
+		defer stop()
+		if ctx.Err() == nil && leading.Err() == nil {
+			run(running)
+			return leading.Err() != nil
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // leaseLock logs once when requests for the Lease begin to fail, and once when they succeed

@@ -161,11 +161,20 @@ func TestALeaseThatWouldProtectNobodyIsRefused(t *testing.T) {
 }
 
 func TestALeaderWhoseLeaseWasLostBeforeItBeganNeverBegins(t *testing.T) {
-	led := false
-	leadership := &leadership{ctx: t.Context(), run: func(context.Context) { led = true }, end: func() {}, over: make(chan struct{})}
-	require.ErrorIs(t, leadership.outcome(leaderConfig("one")), ErrLeadershipLost)
-	leadership.lead(t.Context()) // the goroutine that client-go starts comes late
-	assert.False(t, led)
+	never := func(context.Context) { t.Error("led") }
+	held, ended := make(chan context.Context, 1), make(chan struct{})
+	close(ended)
+	assert.True(t, lead(t.Context(), held, ended, never), "the goroutine that client-go starts comes late")
+
+	leading, lose := context.WithCancel(t.Context())
+	lose()
+	held <- leading
+	assert.True(t, lead(t.Context(), held, nil, never))
+
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	held <- t.Context()
+	assert.False(t, lead(stopped, held, ended, never), "a candidate that is stopped has lost nothing")
 }
 
 // With the API server away each try fails: that is said once, and once that it is over.
