@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -40,10 +41,9 @@ type bindingEdit struct {
 	binding *karmada.Binding
 	cluster string // that the write is about
 
-	clusters, tasks               []json.RawMessage
-	clustersChanged, tasksChanged bool
-	rescheduleAt                  *time.Time
-	err                           error // the first
+	clusters, tasks []json.RawMessage
+	rescheduleAt    *time.Time
+	err             error // the first
 }
 
 // newBindingEdit refuses a binding whose lists were not read item by item: a write would lose
@@ -103,7 +103,6 @@ func (e *bindingEdit) removeTarget() (removed *karmada.TargetCluster) {
 		return nil
 	}
 	e.clusters = slices.Delete(e.clusters, index, index+1)
-	e.clustersChanged = true
 	return target
 }
 
@@ -111,7 +110,6 @@ func (e *bindingEdit) removeTarget() (removed *karmada.TargetCluster) {
 func (e *bindingEdit) addTarget(target karmada.TargetCluster) {
 	if standing, _ := e.binding.Target(target.Name); standing == nil {
 		e.clusters = append(e.clusters, e.encoded(target))
-		e.clustersChanged = true
 	}
 }
 
@@ -120,13 +118,11 @@ func (e *bindingEdit) undo(away []string, shrunk []karmada.TargetCluster) {
 	for _, target := range shrunk {
 		if _, index := e.binding.Target(target.Name); index >= 0 {
 			e.change(&e.clusters[index], map[string]any{"replicas": target.Replicas})
-			e.clustersChanged = true
 		}
 	}
 	for index := len(e.clusters) - 1; index >= 0; index-- {
 		if slices.Contains(away, e.binding.Clusters[index].Name) {
 			e.clusters = slices.Delete(e.clusters, index, index+1)
-			e.clustersChanged = true
 		}
 	}
 }
@@ -136,13 +132,11 @@ func (e *bindingEdit) takeBack(former karmada.TargetCluster) {
 	rest := *e.binding
 	rest.Tasks, e.tasks = nil, nil
 	for i, task := range e.binding.Tasks {
-		if task.FromCluster == former.Name && task.Ours() {
-			e.tasksChanged = true
-			continue
+		if task.FromCluster != former.Name || !task.Ours() {
+			rest.Tasks, e.tasks = append(rest.Tasks, task), append(e.tasks, e.binding.RawTasks[i])
 		}
-		rest.Tasks, e.tasks = append(rest.Tasks, task), append(e.tasks, e.binding.RawTasks[i])
 	}
-	if !e.tasksChanged {
+	if len(rest.Tasks) == len(e.binding.Tasks) {
 		e.refuse("no Lifeboat task for %s stands", former.Name)
 	}
 	e.binding = &rest
@@ -232,7 +226,6 @@ func (e *bindingEdit) before(h hold) []string {
 func (e *bindingEdit) changeTask(ours []int, fields map[string]any) {
 	e.change(&e.tasks[ours[0]], fields)
 	e.dropTasks(ours[1:])
-	e.tasksChanged = true
 }
 
 func (e *bindingEdit) appendTask(h hold) {
@@ -247,13 +240,11 @@ func (e *bindingEdit) appendTask(h hold) {
 		task.Replicas = h.replicas
 	}
 	e.tasks = append(e.tasks, e.encoded(task))
-	e.tasksChanged = true
 }
 
 func (e *bindingEdit) dropTasks(indexes []int) {
 	for _, index := range slices.Backward(indexes) {
 		e.tasks = slices.Delete(e.tasks, index, index+1)
-		e.tasksChanged = true
 	}
 }
 
@@ -325,10 +316,10 @@ func (e *bindingEdit) patch() ([]byte, error) {
 	}
 	patch := bindingPatch{Metadata: patchMetadata{ResourceVersion: e.binding.ResourceVersion}}
 	spec := bindingSpecPatch{RescheduleTriggeredAt: e.rescheduleAt}
-	if e.clustersChanged {
+	if !reflect.DeepEqual(e.clusters, e.binding.RawClusters) {
 		spec.Clusters = &e.clusters
 	}
-	if e.tasksChanged {
+	if !reflect.DeepEqual(e.tasks, e.binding.RawTasks) {
 		spec.Tasks = &e.tasks
 	}
 	if spec != (bindingSpecPatch{}) {
