@@ -24,32 +24,37 @@ type Config struct {
 	Pace       pace.Config
 	Windows    Windows
 	Defaults   Defaults
-	State      State
-	Health     Health
-	// EvictPlugins prove new copies healthy, by EvictPluginsMode; FencePlugins prove the
-	// old copies of a silent cluster dead.
-	EvictPlugins     []proof.Plugin
-	EvictPluginsMode proof.PluginsMode
-	FencePlugins     []proof.Plugin
-	Recovery         Recovery
-	Capacity         Capacity
-	Karmada          Karmada
-	Approval         Approval
-	Kinds            rules.KindRules
-	Drain            Drain
-	Applications     Applications
-	Rules            Rules
-	ExternalProbe    ExternalProbe
-	Selectors        Selectors
-	Workflow         Workflow
-	Controller       Controller
-	Worker           Worker
-	Listen           Listen
-	Log              Log
-	Audit            Audit
-	Temporal         Temporal
-	Encryption       Encryption
-	Codec            Codec
+	// WhenStateMissing is what happens to a binding whose state cannot be preserved.
+	WhenStateMissing StateMissing
+	Health           Health
+	// EvictPlugins prove new copies healthy; FencePlugins prove the old copies of a silent
+	// cluster dead.
+	EvictPlugins proof.Plugins
+	FencePlugins []proof.Plugin
+	Recovery     Recovery
+	Capacity     Capacity
+	Karmada      Karmada
+	Approval     Approval
+	Kinds        rules.KindRules
+	// OnDeletion drains clusters without an order.
+	OnDeletion rules.DeletionPolicy
+	// ApplicationFailover: single applications fail over (spec.failover.application), only where
+	// Karmada's own controller applicationFailover is off. Their rate and breaker are in [pace.Config].
+	ApplicationFailover bool
+	Rules               Rules
+	ExternalProbe       ExternalProbe
+	// ExcludeNamespaces opt out bindings without an annotation.
+	ExcludeNamespaces []string
+	Workflow          Workflow
+	Controller        Controller
+	// StopTimeout is how long running activities of a worker may finish.
+	StopTimeout time.Duration
+	Listen      Listen
+	Log         Log
+	Audit       Audit
+	Temporal    Temporal
+	Encryption  Encryption
+	Codec       Codec
 }
 
 // Acts is enforce when any cluster may be in enforce, else observe. It determines the
@@ -80,11 +85,6 @@ type Windows struct {
 type Defaults struct {
 	Tolerations []corev1.Toleration
 	PurgeMode   karmada.PurgeMode
-}
-
-// State configures statePreservation.
-type State struct {
-	WhenMissing StateMissing
 }
 
 // StateMissing is what happens to a binding whose state cannot be preserved.
@@ -122,11 +122,6 @@ const (
 type ManagerLease struct {
 	Namespace string
 	Name      string
-}
-
-// Plugins are the evict plug-ins with their mode.
-func (c Config) Plugins() proof.Plugins {
-	return proof.Plugins{List: c.EvictPlugins, Mode: c.EvictPluginsMode}
 }
 
 // Recovery configures the end of a failure.
@@ -169,18 +164,6 @@ type Approval struct {
 	ExpireAfter time.Duration
 }
 
-// Drain configures drains without an order.
-type Drain struct {
-	OnDeletion rules.DeletionPolicy
-}
-
-// Applications configures failovers of single applications (spec.failover.application). Their rate and
-// breaker are in [pace.Config].
-type Applications struct {
-	// Enabled: only where Karmada's own controller applicationFailover is off.
-	Enabled bool
-}
-
 // Rules configures the sources of taints beside ClusterTaintRules.
 type Rules struct {
 	KarmadaPolicies bool
@@ -198,11 +181,6 @@ type ExternalProbe struct {
 	// FailureThreshold and SuccessThreshold are how many equal probes in a row change a result.
 	FailureThreshold int
 	SuccessThreshold int
-}
-
-// Selectors opt out bindings without an annotation.
-type Selectors struct {
-	ExcludeNamespaces []string
 }
 
 // Workflow tunes the workflows themselves.
@@ -229,11 +207,6 @@ type LeaderElection struct {
 	LeaseDuration time.Duration
 	RenewDeadline time.Duration
 	RetryPeriod   time.Duration
-}
-
-// Worker tunes lifeboat-worker.
-type Worker struct {
-	StopTimeout time.Duration
 }
 
 // Listen configures the server of /metrics, /healthz and /readyz.
@@ -264,9 +237,9 @@ func Default() Config {
 			UnlimitedChunk:     50,
 			BreakerShare:       0.2, BreakerWindow: 5 * time.Minute,
 		},
-		Windows:  Windows{InFlight: 300, Waiting: 1500},
-		Defaults: Defaults{PurgeMode: karmada.PurgeGracefully},
-		State:    State{WhenMissing: StateBlock},
+		Windows:          Windows{InFlight: 300, Waiting: 1500},
+		Defaults:         Defaults{PurgeMode: karmada.PurgeGracefully},
+		WhenStateMissing: StateBlock,
 		Health: Health{
 			MinHealthy:      10 * time.Second,
 			Detection:       90 * time.Second,
@@ -277,14 +250,13 @@ func Default() Config {
 		Rules: Rules{
 			KarmadaPolicies: true, AddOnMatch: rules.DefaultAddOnMatch, RemoveOnMismatch: rules.DefaultRemoveOnMismatch,
 		},
-		ExternalProbe:    ExternalProbe{Enabled: true, Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
-		EvictPlugins:     []proof.Plugin{{Name: proof.PluginResourceHealth}},
-		EvictPluginsMode: proof.PluginsAny,
-		Recovery:         Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
-		Approval:         Approval{ExpireAfter: time.Hour},
-		Drain:            Drain{OnDeletion: rules.DeletionIgnore},
-		Capacity:         Capacity{StaticWeights: StaticWeightsMove},
-		Karmada:          Karmada{Version: karmada.NewestRelease.String(), ManagerLease: ManagerLease{"karmada-system", "karmada-controller-manager"}},
+		ExternalProbe: ExternalProbe{Enabled: true, Interval: 10 * time.Second, Timeout: 5 * time.Second, FailureThreshold: 3, SuccessThreshold: 2},
+		EvictPlugins:  proof.Plugins{List: []proof.Plugin{{Name: proof.PluginResourceHealth}}, Mode: proof.PluginsAny},
+		Recovery:      Recovery{RestoreWait: 30 * time.Second, FreezeTolerationsHalted: true},
+		Approval:      Approval{ExpireAfter: time.Hour},
+		OnDeletion:    rules.DeletionIgnore,
+		Capacity:      Capacity{StaticWeights: StaticWeightsMove},
+		Karmada:       Karmada{Version: karmada.NewestRelease.String(), ManagerLease: ManagerLease{"karmada-system", "karmada-controller-manager"}},
 		Workflow: Workflow{
 			PollInterval:     30 * time.Second,
 			AskAgain:         20 * time.Second,
@@ -304,10 +276,10 @@ func Default() Config {
 				RetryPeriod:   2 * time.Second,
 			},
 		},
-		Worker: Worker{StopTimeout: 20 * time.Second},
-		Listen: Listen{Address: "127.0.0.1:0"},
-		Log:    Log{Level: "info", Format: "text"},
-		Audit:  Audit{Sink: AuditStdout, MaxSizeMB: 100, MaxBackups: 20},
-		Codec:  Codec{Address: "127.0.0.1:8234", Origins: []string{"http://127.0.0.1:8233", "http://localhost:8233"}},
+		StopTimeout: 20 * time.Second,
+		Listen:      Listen{Address: "127.0.0.1:0"},
+		Log:         Log{Level: "info", Format: "text"},
+		Audit:       Audit{Sink: AuditStdout, MaxSizeMB: 100, MaxBackups: 20},
+		Codec:       Codec{Address: "127.0.0.1:8234", Origins: []string{"http://127.0.0.1:8233", "http://localhost:8233"}},
 	}
 }

@@ -140,7 +140,7 @@ defaults:
 		Key: "cluster.karmada.io/not-ready", Operator: corev1.TolerationOpExists,
 		Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 	}}, c.Defaults.Tolerations)
-	require.Equal(t, []string{"kube-system", "tools"}, c.Selectors.ExcludeNamespaces)
+	require.Equal(t, []string{"kube-system", "tools"}, c.ExcludeNamespaces)
 }
 
 func TestEveryProblemIsNamedAtOnce(t *testing.T) {
@@ -429,13 +429,13 @@ fencePlugins:
 	c := load(t, Sources{File: file})
 	require.Equal(t, proof.Plugins{Mode: proof.PluginsAll, List: []proof.Plugin{
 		{Name: "ResourceHealth"}, {Name: "dns", TaskQueue: "ops-checks", Activity: "CheckDNS", Timeout: 10 * time.Second},
-	}}, c.Plugins())
+	}}, c.EvictPlugins)
 	require.Equal(t, proof.PluginTimeout, c.FencePlugins[0].Timeout)
 
 	var printed strings.Builder
 	require.NoError(t, c.PrintYAML(&printed))
 	again := load(t, Sources{File: write(t, printed.String())})
-	require.Equal(t, c.Plugins(), again.Plugins(), "what is printed can be read")
+	require.Equal(t, c.EvictPlugins, again.EvictPlugins, "what is printed can be read")
 	require.Equal(t, c.FencePlugins, again.FencePlugins)
 }
 

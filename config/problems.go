@@ -70,7 +70,7 @@ func (c *Config) contradictions() Problems {
 		fmt.Sprintf("must be shorter than health.gracefulTimeout = %s, or every migration off a Ready cluster needs attention",
 			short(c.Health.GracefulTimeout)))
 	for _, ns := range c.Approval.Namespaces {
-		add(slices.Contains(c.Selectors.ExcludeNamespaces, ns), "approval.namespaces", ns,
+		add(slices.Contains(c.ExcludeNamespaces, ns), "approval.namespaces", ns,
 			"selectors.excludeNamespaces has it too: it is never moved, so no approval is ever needed")
 	}
 	add(c.Approval.ExpireAfter > 0 && c.Approval.ExpireAfter < time.Minute, "approval.expireAfter", short(c.Approval.ExpireAfter),

@@ -24,9 +24,6 @@ import (
 
 const program = "lifeboat-controller"
 
-// stopTimeout bounds the last answers to scrapes and probes.
-const stopTimeout = 3 * time.Second
-
 // surveyInterval is the age that the gauges of the fleet may have, no more than most scrape intervals.
 const surveyInterval = 15 * time.Second
 
@@ -91,9 +88,7 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 	log.InfoContext(ctx, "started", telemetry.KeyMode, c.Mode, telemetry.KeyVersion, telemetry.Version)
 	err = lead(ctx, c, karmada, w, log)
 	log.InfoContext(ctx, "stopped")
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	return errors.Join(err, server.Stop(last))
+	return errors.Join(err, server.Stop(ctx))
 }
 
 // watchable returns an error for what waiting cannot repair: a missing definition or permission. A Karmada that
@@ -155,12 +150,12 @@ func watcher(
 		Instance: c.Instance,
 		Resync:   c.Controller.ResyncInterval,
 
-		Applications: c.Applications.Enabled,
+		Applications: c.ApplicationFailover,
 
 		Metrics: metrics,
 		Log:     log,
 
-		OnDeletion: c.Drain.OnDeletion,
+		OnDeletion: c.OnDeletion,
 	}
 }
 

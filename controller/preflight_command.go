@@ -201,7 +201,7 @@ func (s *session) preflight(o preflightOptions, karmada preflight.Karmada) (pref
 	p := preflight.Preflight{
 		Callers: s.callers, Karmada: karmada, ControllerNamespace: o.controllerNamespace, ControllerManager: o.controllerDeployment,
 		Mode: s.config.Acts(), Permissions: permissionsOf(s.config, o.role),
-		KarmadaPolicies: s.config.Rules.KarmadaPolicies, Applications: s.config.Applications.Enabled, Plugins: s.config.Plugins(),
+		KarmadaPolicies: s.config.Rules.KarmadaPolicies, Applications: s.config.ApplicationFailover, Plugins: s.config.EvictPlugins,
 	}
 	if s.temporal != nil {
 		p.Temporal, p.Namespace = s.temporal, s.temporal.Options.Namespace

@@ -122,7 +122,7 @@ func (s *session) close() {
 // reader reads Karmada, with deletion timestamps on clusters read as configured.
 func (s *session) reader() (activities.Reader, error) {
 	karmada, err := s.app.karmada(s.config, s.log)
-	if err == nil && s.config.Drain.OnDeletion == rules.DeletionDrain {
+	if err == nil && s.config.OnDeletion == rules.DeletionDrain {
 		return activities.DrainDeleting{Reader: karmada}, nil
 	}
 	return karmada, err

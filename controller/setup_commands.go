@@ -160,6 +160,9 @@ func serveCodec(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 }
 
+// stopTimeout bounds the last answers of lifeboat codec.
+const stopTimeout = 3 * time.Second
+
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",

@@ -36,8 +36,8 @@ func preflight(ctx context.Context, c config.Config, t temporal, g *evictorGuard
 	if err := t.Ready(ctx, workflows.SearchAttributeNames()); err != nil {
 		return false, err
 	}
-	if c.Plugins().AnyOfSeveral() {
-		log.WarnContext(ctx, "one evict plug-in of several is enough", "evictPlugins", len(c.EvictPlugins), "why", proof.WarnAnyOfSeveral)
+	if c.EvictPlugins.AnyOfSeveral() {
+		log.WarnContext(ctx, "one evict plug-in of several is enough", "evictPlugins", len(c.EvictPlugins.List), "why", proof.WarnAnyOfSeveral)
 	}
 	err = fit(ctx, c, g)
 	if silent(err) {

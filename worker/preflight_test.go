@@ -120,10 +120,10 @@ func TestAKarmadaThatAnswersLaterIsAskedThen(t *testing.T) {
 // Rules: R4.15-23.
 func TestTheWorkerWarnsOfSeveralEvictPluginsUnderAny(t *testing.T) {
 	c := config.Default()
-	c.EvictPlugins = append(c.EvictPlugins, proof.Plugin{Name: "dns", TaskQueue: "q", Activity: "a"})
+	c.EvictPlugins.List = append(c.EvictPlugins.List, proof.Plugin{Name: "dns", TaskQueue: "q", Activity: "a"})
 	for mode, warns := range map[proof.PluginsMode]bool{proof.PluginsAny: true, proof.PluginsAll: false} {
 		var said bytes.Buffer
-		c.EvictPluginsMode = mode
+		c.EvictPlugins.Mode = mode
 		log := slog.New(slog.NewTextHandler(&said, nil))
 		_, err := preflight(t.Context(), c, world{}, guardFor(c, world{}, func(bool) {}, log), log)
 		require.NoError(t, err, "it is no reason not to start")
@@ -143,9 +143,9 @@ func TestMissingPermissionsAreNamedByVerbAndResource(t *testing.T) {
 func TestSettingsCarryWhatWasConfigured(t *testing.T) {
 	c := config.Default()
 	c.Mode, c.Instance, c.Windows.InFlight, c.Workflow.PendingPurgeWait = rules.ModeEnforce, "eu", 7, 9
-	c.Selectors.ExcludeNamespaces, c.Capacity.UnknownIsRoom = []string{"tools"}, true
+	c.ExcludeNamespaces, c.Capacity.UnknownIsRoom = []string{"tools"}, true
 	require.False(t, process.Settings(c).StateMissingOK || process.Settings(c).Terms.ReleaseUnproven, "off by default")
-	c.State.WhenMissing, c.Health.ReleaseUnproven = config.StateProceed, true
+	c.WhenStateMissing, c.Health.ReleaseUnproven = config.StateProceed, true
 	s := process.Settings(c)
 	require.True(t, s.StateMissingOK && s.Terms.ReleaseUnproven)
 	require.Equal(t, "eu", s.Instance)

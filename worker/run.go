@@ -86,7 +86,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	go guard.watch(ctx, evictorRetry)
 	go host.follow(ctx)
 	host.started = func() { go publish(ctx, temporal.Client, c.Instance, log) }
-	return errors.Join(work(ctx, host, c, log), stop(ctx, server))
+	return errors.Join(work(ctx, host, c, log), server.Stop(ctx))
 }
 
 // signaller is the part of Temporal's client that publish uses.
@@ -152,7 +152,7 @@ func (h host) endWith(task func() error) {
 func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, p parts) host {
 	fatal := make(chan error, 1)
 	w := worker.New(temporal.Client, c.TaskQueue, worker.Options{
-		WorkerStopTimeout:           c.Worker.StopTimeout,
+		WorkerStopTimeout:           c.StopTimeout,
 		DisableRegistrationAliasing: true,
 		DeploymentOptions:           deployed(c.Temporal.Versioning),
 		Interceptors:                []interceptor.WorkerInterceptor{&ownInstance{instance: c.Instance}},
@@ -206,7 +206,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 
 // reader treats a deletion timestamp on a cluster as configured.
 func reader(c config.Config, karmada *k8sadapter.Client) activities.Reader {
-	if c.Drain.OnDeletion == rules.DeletionDrain {
+	if c.OnDeletion == rules.DeletionDrain {
 		return activities.DrainDeleting{Reader: karmada}
 	}
 	return karmada
@@ -255,22 +255,13 @@ func work(ctx context.Context, h host, c config.Config, log *slog.Logger) error 
 	var err error
 	select {
 	case <-ctx.Done():
-		log.InfoContext(ctx, "stopping", "timeout", c.Worker.StopTimeout)
+		log.InfoContext(ctx, "stopping", "timeout", c.StopTimeout)
 	case err = <-h.fatal:
 		err = fmt.Errorf("the worker cannot go on: %w", err)
 	}
 	h.Stop()
 	log.InfoContext(ctx, "stopped")
 	return err
-}
-
-// stopTimeout bounds the last answers to scrapes and health checks.
-const stopTimeout = 3 * time.Second
-
-func stop(ctx context.Context, server *telemetry.Server) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	return server.Stop(ctx)
 }
 
 // trail opens the audit trail; nil without one. The worker starts even if it cannot write the

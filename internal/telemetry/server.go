@@ -76,11 +76,16 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop lets running requests finish until ctx ends.
+// stopTimeout bounds the last answers to scrapes and health checks.
+const stopTimeout = 3 * time.Second
+
+// Stop lets running requests finish for stopTimeout, also when ctx has ended.
 func (s *Server) Stop(ctx context.Context) error {
 	if s.http == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		return fmt.Errorf("stop serving metrics and health: %w", err)
 	}

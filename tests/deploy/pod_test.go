@@ -160,7 +160,7 @@ func TestThereIsTimeToStop(t *testing.T) {
 		grace := time.Duration(*p.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second
 		c := p.configuration(t)
 		last := 10 * time.Second // answers to probes, closing of connections
-		require.GreaterOrEqual(t, grace, c.Worker.StopTimeout+last)
+		require.GreaterOrEqual(t, grace, c.StopTimeout+last)
 		require.GreaterOrEqual(t, grace, c.Controller.LeaderElection.RenewDeadline+last)
 	})
 }
