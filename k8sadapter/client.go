@@ -24,8 +24,9 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// DefaultTimeout is that of Options.
-const DefaultTimeout = 15 * time.Second
+// requestTimeout bounds one read or write, on top of the caller's own deadline. It does not
+// bound watches.
+const requestTimeout = 15 * time.Second
 
 // fieldManager is the name under which managedFields lists what Lifeboat wrote.
 const fieldManager = "lifeboat"
@@ -45,12 +46,6 @@ type Options struct {
 	ReadOnly bool
 	// UserAgent is what the API server's audit log shows; client-go's default when empty.
 	UserAgent string
-	// Timeout bounds one read or write, on top of the caller's own deadline. It
-	// does not bound watches.
-	Timeout time.Duration
-	// Now is the clock for timestamps that are written (a soft taint's timeAdded, an
-	// Event's times), never for a decision; time.Now when nil.
-	Now func() time.Time
 	// Policies makes Rules and watches honour Karmada's ClusterTaintPolicies, with these
 	// windows for those that name none; nil ignores ClusterTaintPolicies.
 	Policies *PolicyWindows
@@ -67,6 +62,8 @@ type Client struct {
 	installation
 	works
 	surroundings
+	// now is the clock for timestamps that are written (a soft taint's timeAdded, an Event's
+	// times), never for a decision.
 	now func() time.Time
 	log *slog.Logger
 	// policies are the windows of ClusterTaintPolicies, nil where they are not honoured.
@@ -112,13 +109,10 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	}
 	cfg.Timeout = 0 // it would end watches; do bounds each request
 	cfg.WarningHandler = rest.NoWarnings{}
-	requests := &requester{config: cfg, timeout: cmp.Or(opts.Timeout, DefaultTimeout)}
+	requests := &requester{config: cfg, timeout: requestTimeout}
 	client := &Client{
 		requester: requests, installation: installation{requests}, works: works{requests}, surroundings: surroundings{requests},
-		now: opts.Now, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), policies: opts.Policies,
-	}
-	if client.now == nil {
-		client.now = time.Now
+		now: time.Now, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), policies: opts.Policies,
 	}
 	if err := requests.connect(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)

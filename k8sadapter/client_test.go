@@ -204,7 +204,9 @@ func TestNoAnswerIsUnreachable(t *testing.T) {
 		<-r.Context().Done()
 	})
 	t.Run("the server hangs past the client's timeout", func(t *testing.T) {
-		_, err := connect(t, hang, Options{Timeout: 20 * time.Millisecond}).Evict(t.Context(), write)
+		client := connect(t, hang, Options{})
+		client.timeout = 20 * time.Millisecond
+		_, err := client.Evict(t.Context(), write)
 		assert.ErrorIs(t, err, karmada.ErrUnreachable)
 	})
 	t.Run("the caller's deadline passes", func(t *testing.T) {

@@ -80,13 +80,10 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) (verb string,
 	if err != nil || event.LastTimestamp.Sub(standing.LastTimestamp.Time) < sameEventPause {
 		return "get", err
 	}
-	change, err := json.Marshal(map[string]any{
+	change, _ := json.Marshal(map[string]any{ // it cannot fail
 		"metadata": map[string]any{"resourceVersion": standing.ResourceVersion},
 		"count":    standing.Count + 1, "lastTimestamp": event.LastTimestamp,
 	})
-	if err != nil {
-		return "patch", err
-	}
 	_, err = events.Patch(ctx, event.Name, types.MergePatchType, change, metav1.PatchOptions{})
 	if apierrors.IsConflict(err) {
 		err = nil // another worker has just incremented it

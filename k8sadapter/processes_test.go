@@ -269,7 +269,8 @@ func TestARulesStatusIsWrittenOnlyWhenItSaysSomethingNew(t *testing.T) {
 	standing := `{"metadata":{"name":"r","uid":"u","resourceVersion":"5","generation":2},"spec":{"taints":[]}}`
 	server := &apiServer{objects: map[string]string{path: standing, path + "/status": standing}}
 	now := at
-	client := connect(t, server, Options{Now: func() time.Time { return now }})
+	client := connect(t, server, Options{})
+	client.now = func() time.Time { return now }
 	write := func(rule rules.Rule, matched ...string) error {
 		rule.Name = "r"
 		err := client.UpdateRuleStatus(t.Context(), RuleStatus{Rule: rule, MatchedClusters: matched})

@@ -224,13 +224,10 @@ func (c *Client) UpdateRuleStatus(ctx context.Context, s RuleStatus) error {
 	if object.Generation != s.Rule.Generation {
 		return fmt.Errorf("update status of rule %s: %w", s.Rule.Name, karmada.ErrConflict)
 	}
-	patch, err := json.Marshal(map[string]any{
+	r.verb, r.subresource = "patch", "status"
+	r.body, _ = json.Marshal(map[string]any{ // it cannot fail
 		"metadata": patchMetadata{ResourceVersion: object.ResourceVersion}, "status": next,
 	})
-	if err != nil {
-		return fmt.Errorf("update status of rule %s: %w: %w", s.Rule.Name, karmada.ErrInvalid, err)
-	}
-	r.verb, r.subresource, r.body = "patch", "status", patch
 	_, err = c.do(ctx, r)
 	return err
 }

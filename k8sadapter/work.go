@@ -106,10 +106,7 @@ func (c *works) Revision(ctx context.Context, b *karmada.Binding, cluster string
 	if template, has := spec["template"]; has {
 		hashed = template
 	}
-	text, err := json.Marshal(hashed)
-	if err != nil {
-		return "", fmt.Errorf("hash the workload of %s on %s: %w", b.Key, cluster, err)
-	}
+	text, _ := json.Marshal(hashed) // it cannot fail: it was decoded from JSON
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8]), nil
 }
@@ -226,14 +223,11 @@ func (c *works) EndWork(ctx context.Context, w karmada.Work) error {
 		if meta.Generation != before.Generation {
 			return nil
 		}
-		r.body, err = json.Marshal(map[string]any{
+		r.body, _ = json.Marshal(map[string]any{ // it cannot fail
 			"metadata": map[string]any{"uid": meta.UID, "resourceVersion": meta.ResourceVersion},
 			"spec":     map[string]any{"suspendDispatching": suspend},
 		})
-		if err == nil {
-			raw, err = c.do(ctx, r)
-		}
-		if err != nil {
+		if raw, err = c.do(ctx, r); err != nil {
 			return fmt.Errorf("end work %s/%s: %w", w.Namespace, w.Name, err)
 		}
 	}

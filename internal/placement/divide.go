@@ -77,12 +77,9 @@ func (in scheduler) staticWeight(c karmada.Cluster) int64 {
 // they keep; what is missing goes by room. When there is too much, what they have is
 // cut in proportion.
 func (in scheduler) assignByRoom(selected []candidate, fresh bool) (targets []karmada.TargetCluster, why string) {
-	var kept []karmada.TargetCluster
-	for _, t := range in.survivors() {
-		if slices.ContainsFunc(selected, func(c candidate) bool { return c.Name == t.Name }) {
-			kept = append(kept, t)
-		}
-	}
+	kept := slices.DeleteFunc(in.survivors(), func(t karmada.TargetCluster) bool {
+		return !slices.ContainsFunc(selected, func(c candidate) bool { return c.Name == t.Name })
+	})
 	missing := in.Binding.Replicas - karmada.SumOf(kept)
 	switch {
 	case fresh:

@@ -128,22 +128,18 @@ func (own *holder) candidates(fleet []karmada.Cluster) []string {
 // pooled checks whether the candidates have room for this binding and for every
 // unplaced one that could come to them, all of it together.
 func (in PreCheckInput) pooled(v reason.Verdict, candidates []karmada.Cluster) reason.Verdict {
-	pool := sets.New(karmada.ClusterNames(candidates)...)
+	own := sets.New(karmada.ClusterNames(candidates)...)
+	pool, shared := own.Clone(), false
 	need := in.Binding.Outstanding(in.survivors())
-	others := 0
 	for _, u := range in.Reserved.Unplaced {
-		if pool.HasAny(u.Candidates...) {
-			others++
+		if own.HasAny(u.Candidates...) {
+			shared = true
+			pool.Insert(u.Candidates...)
 			karmada.Plus(need, u.Need)
 		}
 	}
-	if others == 0 {
+	if !shared {
 		return v
-	}
-	for _, u := range in.Reserved.Unplaced {
-		if sets.New(karmada.ClusterNames(candidates)...).HasAny(u.Candidates...) {
-			pool.Insert(u.Candidates...)
-		}
 	}
 	if name := in.short(pool, need); name != "" {
 		return reason.Verdict{Reason: reason.NoCapacity, Candidates: sets.List(pool), Message: fmt.Sprintf(
