@@ -182,9 +182,10 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		Owners:     process.Owners{Client: temporal.Client},
 		Migrations: ports.Migrations{Client: temporal.Client},
 
-		Applications: ports.Applications{Client: temporal.Client, Namespace: temporal.Options.Namespace},
+		Applications: ports.Applications{Client: temporal.Client},
 		Pacer: ports.Pacer{
-			Client: temporal.Client, Namespace: temporal.Options.Namespace, Instance: c.Instance, Converter: cmp.Or(temporal.Options.DataConverter, converter.GetDefaultDataConverter()), Uses: new(ports.Uses),
+			Client: temporal.Client, Instance: c.Instance, Uses: new(ports.Uses),
+			Converter: cmp.Or(temporal.Options.DataConverter, converter.GetDefaultDataConverter()),
 		},
 		Prober:  prober(c, karmada),
 		Manager: recent.Manager(lease(karmada, c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name)),

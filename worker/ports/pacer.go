@@ -26,8 +26,6 @@ import (
 // Pacer sends requests to the FleetPacer of one instance.
 type Pacer struct {
 	Client client.Client
-	// Namespace is the client's.
-	Namespace string
 	// Instance prefixes the workflow id.
 	Instance string
 	// Uses collects the evictions of this worker.
@@ -91,7 +89,7 @@ func (p Pacer) id() string { return workflows.FleetPacerID(p.Instance) }
 // Remember finds the run before the chain of currentRunID and reads what it left. Only the list
 // of runs has its id, and that list lags: everything else is read from the run itself.
 func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.PacerMemory, error) {
-	runID, err := previous(ctx, p.Client, p.Namespace, p.id(), currentRunID)
+	runID, err := previous(ctx, p.Client, p.id(), currentRunID)
 	if err != nil || runID == "" {
 		return activities.PacerMemory{}, err
 	}
@@ -119,12 +117,11 @@ func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.Pa
 }
 
 // previous is the newest listed run of a workflow other than the current one, empty when there is none.
-func previous(ctx context.Context, c client.Client, namespace, id, currentRunID string) (string, error) {
+func previous(ctx context.Context, c client.Client, id, currentRunID string) (string, error) {
 	quoted := strings.ReplaceAll(id, `"`, `\"`)
 	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: namespace,
-		PageSize:  100,
-		Query:     fmt.Sprintf(`WorkflowId = "%s"`, quoted),
+		PageSize: 100,
+		Query:    fmt.Sprintf(`WorkflowId = "%s"`, quoted),
 	})
 	if err != nil {
 		return "", fmt.Errorf("list runs of %s: %w", id, err)
@@ -205,15 +202,11 @@ func (m Migrations) OldWork(ctx context.Context, workflowID string) (*karmada.Wo
 }
 
 // Applications reads what earlier application failovers reported.
-type Applications struct {
-	Client client.Client
-	// Namespace is the client's.
-	Namespace string
-}
+type Applications struct{ Client client.Client }
 
 // Arrivals reads the report of the run before. One that is gone, still runs, or was ended from outside reports none.
 func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, error) {
-	runID, err := previous(ctx, a.Client, a.Namespace, workflowID, currentRunID)
+	runID, err := previous(ctx, a.Client, workflowID, currentRunID)
 	if err != nil || runID == "" {
 		return nil, err
 	}
