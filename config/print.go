@@ -73,12 +73,9 @@ func (c Config) PrintYAML(w io.Writer) error {
 func indent(depth int) string { return strings.Repeat("  ", depth) }
 
 func printKey(w io.Writer, k key, margin, word string) error {
-	encoded, err := yaml.Marshal(map[string]any{word: k.get()})
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", k.Name, err)
-	}
+	encoded, _ := yaml.Marshal(map[string]any{word: k.get()}) // no value of a configuration fails
 	body := strings.ReplaceAll(strings.TrimSuffix(string(encoded), "\n"), "\n", "\n"+margin)
-	_, err = fmt.Fprintf(w, "%s# %s\n%s# %s; %s\n%s%s\n", margin, k.Doc, margin, k.Want, variable(k.Name), margin, body)
+	_, err := fmt.Fprintf(w, "%s# %s\n%s# %s; %s\n%s%s\n", margin, k.Doc, margin, k.Want, variable(k.Name), margin, body)
 	return err
 }
 
@@ -118,10 +115,7 @@ func (k key) text() string {
 	case string, bool, int, float64:
 		return fmt.Sprint(v)
 	default:
-		encoded, err := json.Marshal(v)
-		if err != nil {
-			return "" // no value of a configuration
-		}
+		encoded, _ := json.Marshal(v) // no value of a configuration fails
 		return string(encoded)
 	}
 }

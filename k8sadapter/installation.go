@@ -25,39 +25,33 @@ type installation struct{ *requester }
 
 // Undefined names the resources that Lifeboat needs and the API server does not serve.
 func (c *installation) Undefined(ctx context.Context) (missing []string, err error) {
-	served := map[schema.GroupVersion][]string{}
+	served := map[schema.GroupVersion]*metav1.APIResourceList{}
 	for _, r := range []schema.GroupVersionResource{clusterResource, rbResource, crbResource, workResource, ppResource, ruleResource} {
 		version := r.GroupVersion()
-		if _, known := served[version]; !known {
-			if served[version], err = c.resources(ctx, version.String()); err != nil {
+		if served[version] == nil {
+			served[version] = &metav1.APIResourceList{}
+			err := c.read(ctx, "/apis/"+version.String(), "the resources of "+version.String(), served[version])
+			if err != nil && !errors.Is(err, karmada.ErrGone) { // without such a group it serves none
 				return nil, err
 			}
 		}
-		if !slices.Contains(served[version], r.Resource) {
+		if !slices.ContainsFunc(served[version].APIResources, func(s metav1.APIResource) bool { return s.Name == r.Resource }) {
 			missing = append(missing, r.GroupResource().String())
 		}
 	}
 	return missing, nil
 }
 
-// resources are the names in one group and version; none when the server has no such group.
-func (c *installation) resources(ctx context.Context, version string) ([]string, error) {
-	raw, err := c.document(ctx, "/apis/"+version)
-	if errors.Is(err, karmada.ErrGone) {
-		return nil, nil
-	}
+// read decodes a document, which an error names.
+func (c *installation) read(ctx context.Context, path, name string, into any) error {
+	raw, err := c.document(ctx, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var list metav1.APIResourceList
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("read the resources of %s: %w", version, err)
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
 	}
-	names := make([]string, 0, len(list.APIResources))
-	for _, r := range list.APIResources {
-		names = append(names, r.Name)
-	}
-	return names, nil
+	return nil
 }
 
 // document reads a path that every user may read, such as /readyz.
@@ -74,17 +68,14 @@ func (c *installation) document(ctx context.Context, path string) ([]byte, error
 // PurgeModes are those in Karmada's definition of an eviction task: they differ by release.
 // None when the definition lists none.
 func (c *installation) PurgeModes(ctx context.Context) ([]string, error) {
-	raw, err := c.document(ctx, "/openapi/v3/apis/"+bindingVersion.String())
-	if err != nil {
-		return nil, err
-	}
 	var all struct {
 		Components struct {
 			Schemas map[string]map[string]any `json:"schemas"`
 		} `json:"components"`
 	}
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("read Karmada's definition of a ResourceBinding: %w", err)
+	path := "/openapi/v3/apis/" + bindingVersion.String()
+	if err := c.read(ctx, path, "Karmada's definition of a ResourceBinding", &all); err != nil {
+		return nil, err
 	}
 	for name, definition := range all.Components.Schemas {
 		if strings.HasSuffix(name, ".ResourceBinding") {

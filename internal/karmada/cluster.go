@@ -84,13 +84,8 @@ type StoppedBy struct {
 	FailoverID string `json:"failoverID"`
 }
 
-// Karmada's condition types.
-const (
-	// ConditionReady reports that the member is reachable and ready.
-	ConditionReady = "Ready"
-	// ConditionCompleteAPIEnablements reports that the list of served kinds is complete.
-	ConditionCompleteAPIEnablements = "CompleteAPIEnablements"
-)
+// ConditionReady is Karmada's condition that the member is reachable and ready.
+const ConditionReady = "Ready"
 
 // OnlyCordoned reports whether all that is Lifeboat's on a cluster are NoSchedule taints of rules: nothing
 // was listed or moved for those.

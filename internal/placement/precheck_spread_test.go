@@ -129,7 +129,7 @@ func TestPreCheckOfAPIsThatAreKnown(t *testing.T) {
 	complete := func(status corev1.ConditionStatus, apis ...string) func(*karmada.Cluster) {
 		return func(c *karmada.Cluster) {
 			c.APIEnablements = apis
-			c.Conditions = append(c.Conditions, karmada.Condition{Type: karmada.ConditionCompleteAPIEnablements, Status: status})
+			c.Conditions = append(c.Conditions, karmada.Condition{Type: "CompleteAPIEnablements", Status: status})
 		}
 	}
 	for name, tc := range map[string]preCheckCase{

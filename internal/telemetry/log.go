@@ -12,8 +12,6 @@ const (
 	KeyCluster  = "cluster"
 	KeyCount    = "count"
 	KeyError    = "error"
-	KeyID       = "id"
-	KeyKind     = "kind"
 	KeyMode     = "mode"
 	KeyReason   = "reason"
 	KeySignal   = "signal"
