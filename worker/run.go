@@ -78,7 +78,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	host := assemble(c, temporal, karmada, parts{meter, guard, log})
+	host := assemble(c, temporal, karmada, meter, guard)
 	defer host.closeTrail()
 	if !answered {
 		go host.endWith(func() error { return awaitKarmada(ctx, karmadaRetry, c, guard) })
@@ -130,13 +130,6 @@ func hostOf(c config.Config, log *slog.Logger) (flagReader, error) {
 	return k8sadapter.NewClient(c.Karmada.HostKubeconfig, "", k8sadapter.Options{UserAgent: program + "/" + telemetry.Version, Logger: log, ReadOnly: true})
 }
 
-// parts are the local parts of a worker.
-type parts struct {
-	meter *telemetry.WorkerMetrics
-	guard *evictorGuard
-	log   *slog.Logger
-}
-
 // endWith ends the worker if task returns an error.
 func (h host) endWith(task func() error) {
 	err := task()
@@ -149,7 +142,9 @@ func (h host) endWith(task func() error) {
 	}
 }
 
-func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, p parts) host {
+func assemble(
+	c config.Config, temporal *process.Temporal, karmada *k8sadapter.Client, meter *telemetry.WorkerMetrics, guard *evictorGuard,
+) host {
 	fatal := make(chan error, 1)
 	w := worker.New(temporal.Client, c.TaskQueue, worker.Options{
 		WorkerStopTimeout:           c.StopTimeout,
@@ -165,7 +160,7 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		OnFatalError:               func(err error) { host{fatal: fatal}.endWith(func() error { return err }) },
 	})
-	sink, closeTrail := trail(c, p.log)
+	sink, closeTrail := trail(c, guard.log)
 	clock := ports.NewClock()
 	recent := activities.NewRecent(reader(c, karmada), clock)
 	cached := k8sadapter.NewBindingCache(karmada)
@@ -194,11 +189,11 @@ func assemble(c config.Config, temporal *process.Temporal, karmada *k8sadapter.C
 
 		Audit:    sink,
 		Clock:    clock,
-		Meter:    p.meter,
-		Log:      p.log,
+		Meter:    meter,
+		Log:      guard.log,
 		Settings: process.Settings(c),
 
-		SecondEvictor: p.guard.secondEvictor,
+		SecondEvictor: guard.secondEvictor,
 	}
 	registry.Register(w)
 	acts.Register(w)
