@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -120,22 +119,17 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	return client, nil
 }
 
-// Credentials read the client certificate and the token that the client sends, except those
-// of an exec plug-in.
-func (c *requester) Credentials() []func() ([]byte, error) {
-	var all []func() ([]byte, error)
-	for _, kept := range []struct {
-		file  string
-		value []byte
-	}{{c.config.CertFile, c.config.CertData}, {c.config.BearerTokenFile, []byte(c.config.BearerToken)}} {
-		switch {
-		case kept.file != "":
-			all = append(all, func() ([]byte, error) { return os.ReadFile(kept.file) }) //nolint:gosec // the kubeconfig names it
-		case len(kept.value) > 0:
-			all = append(all, func() ([]byte, error) { return kept.value, nil })
-		}
-	}
-	return all
+// Credential is in a file, or is the value where there is no file; both are empty for none.
+type Credential struct {
+	File  string
+	Value []byte
+}
+
+// Credentials are the client certificate and the token that the client sends, except those of
+// an exec plug-in.
+func (c *requester) Credentials() []Credential {
+	token := Credential{c.config.BearerTokenFile, []byte(c.config.BearerToken)}
+	return []Credential{{c.config.CertFile, c.config.CertData}, token}
 }
 
 // connect makes the clients that share the config, its rate limiter included.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/config"
@@ -27,7 +28,11 @@ func (t *Temporal) Serve(ctx context.Context, c config.Config, registry telemetr
 	if err != nil {
 		return nil, err
 	}
-	telemetry.PublishCredentials(registry, append(credentialsOf("karmada", api.Credentials()), credentialsOf("temporal", t.Credentials)...))
+	credentials := slices.Clone(t.Credentials)
+	for _, c := range api.Credentials() {
+		credentials = append(credentials, telemetry.Credential{Server: "karmada", File: c.File, Value: c.Value})
+	}
+	telemetry.PublishCredentials(registry, credentials)
 	server := &telemetry.Server{Address: c.Listen.Address, Registry: registry, Log: log, TLS: secure, Ready: []telemetry.Check{
 		{Name: "temporal", Run: t.Healthy},
 		{Name: "karmada", Run: api.Healthy},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
@@ -19,7 +18,7 @@ import (
 // connection is Temporal's own configuration. A client certificate in files is read with every
 // handshake, an API key in a file again when it changes, and payloads are encrypted where
 // configured. The second result reads the credentials that the client sends.
-func connection(c config.Config, log *slog.Logger) (client.Options, []func() ([]byte, error), error) {
+func connection(c config.Config, log *slog.Logger) (client.Options, []telemetry.Credential, error) {
 	var options client.Options
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	if err == nil {
@@ -34,31 +33,11 @@ func connection(c config.Config, log *slog.Logger) (client.Options, []func() ([]
 	return options, shown(profile, c), encrypt(&options, c, log)
 }
 
-// shown reads the credentials in a profile and in the configuration; a file wins over a value.
-func shown(profile envconfig.ClientConfigProfile, c config.Config) []func() ([]byte, error) {
-	var all []func() ([]byte, error)
+// shown are the credentials in a profile and in the configuration.
+func shown(profile envconfig.ClientConfigProfile, c config.Config) []telemetry.Credential {
+	all := []telemetry.Credential{{Server: "temporal", File: c.Temporal.APIKeyFile, Value: []byte(profile.APIKey)}}
 	if t := profile.TLS; t != nil {
-		all = append(all, kept(t.ClientCertPath, t.ClientCertData)...)
-	}
-	return append(all, kept(c.Temporal.APIKeyFile, []byte(profile.APIKey))...)
-}
-
-// kept reads a credential from its file, or returns the value; none where both are empty.
-func kept(file string, value []byte) []func() ([]byte, error) {
-	switch {
-	case file != "":
-		return []func() ([]byte, error){func() ([]byte, error) { return os.ReadFile(file) }} //nolint:gosec // the operator names it
-	case len(value) > 0:
-		return []func() ([]byte, error){func() ([]byte, error) { return value, nil }}
-	}
-	return nil
-}
-
-// credentialsOf are the credentials for a server, for their metrics.
-func credentialsOf(server string, read []func() ([]byte, error)) []telemetry.Credential {
-	var all []telemetry.Credential
-	for _, r := range read {
-		all = append(all, telemetry.Credential{Server: server, Read: r})
+		all = append(all, telemetry.Credential{Server: "temporal", File: t.ClientCertPath, Value: t.ClientCertData})
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
@@ -24,8 +25,8 @@ import (
 type Temporal struct {
 	client.Client
 	Options client.Options
-	// Credentials read the client certificate and the API key that the client sends.
-	Credentials []func() ([]byte, error)
+	// Credentials are the client certificate and the API key that the client sends.
+	Credentials []telemetry.Credential
 }
 
 // TemporalOptions configure a connection.

@@ -5,17 +5,26 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Credential is a client certificate (PEM) or a token for a server.
+// Credential is a client certificate (PEM) or a token for a server: that in the file, which may
+// be rotated, or the value where there is no file.
 type Credential struct {
 	Server string // karmada or temporal
-	// Read returns the current one: files are rotated.
-	Read func() ([]byte, error)
+	File   string
+	Value  []byte
+}
+
+func (c Credential) read() ([]byte, error) {
+	if c.File == "" {
+		return c.Value, nil
+	}
+	return os.ReadFile(c.File)
 }
 
 // lifetime is the validity of a credential; issued may be unknown (zero).
@@ -52,7 +61,7 @@ func (c *credentials) Describe(to chan<- *prometheus.Desc) {
 func (c *credentials) Collect(to chan<- prometheus.Metric) {
 	seen := map[[2]string]bool{}
 	for _, credential := range c.all {
-		raw, err := credential.Read()
+		raw, err := credential.read()
 		if err != nil {
 			continue
 		}

@@ -281,13 +281,13 @@ func token(claims string) []byte {
 
 func TestPublishCredentials_RotatedFile_SaysWhenTheNewOneEnds(t *testing.T) {
 	file := t.TempDir() + "/client.crt"
-	held := func(raw []byte) func() ([]byte, error) { return func() ([]byte, error) { return raw, nil } }
 	registry := prometheus.NewRegistry()
 	PublishCredentials(registry, []Credential{
-		{Server: "karmada", Read: func() ([]byte, error) { return os.ReadFile(file) }},
-		{Server: "karmada", Read: held([]byte("opaque"))},
-		{Server: "temporal", Read: held(token(`{"iat":1000,"exp":4600}`))},
-		{Server: "temporal", Read: held(token(`{"sub":"no end"}`))},
+		{Server: "karmada", File: file, Value: token(`{"exp":1}`)},
+		{Server: "karmada", Value: []byte("opaque")},
+		{Server: "karmada"},
+		{Server: "temporal", Value: token(`{"iat":1000,"exp":4600}`)},
+		{Server: "temporal", Value: token(`{"sub":"no end"}`)},
 	})
 	published := func() string {
 		var said strings.Builder
