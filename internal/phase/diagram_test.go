@@ -12,7 +12,7 @@ import (
 // The diagrams in the documents are printed from the tables.
 func TestDiagrams_AreThoseOfTheTables(t *testing.T) {
 	fixtures.Golden(t, "../../docs/diagrams/failover.mmd", diagramOf(FailoverSuspected, failoverSteps))
-	fixtures.Golden(t, "../../docs/diagrams/migration.mmd", diagramOf(MigrationChecking, migrationTable))
+	fixtures.Golden(t, "../../docs/diagrams/migration.mmd", diagramOf(MigrationChecking, migrationSteps))
 }
 
 // diagramOf prints a table as a Mermaid state diagram, its terminal phases last.
@@ -22,11 +22,28 @@ func diagramOf[P interface {
 }, E ~string](start P, steps []step[P, E]) string {
 	lines := []string{"stateDiagram-v2", "    [*] --> " + string(start)}
 	var ends []string
-	for _, s := range steps {
-		lines = append(lines, fmt.Sprintf("    %s --> %s: %s", s.From, s.To, s.On))
-		if end := fmt.Sprintf("    %s --> [*]", s.To); s.To.Terminal() && !slices.Contains(ends, end) {
-			ends = append(ends, end)
+	for _, from := range phasesOf(steps) {
+		for _, s := range steps {
+			if !slices.Contains(s.From, from) {
+				continue
+			}
+			lines = append(lines, fmt.Sprintf("    %s --> %s: %s", from, s.To, s.On))
+			if end := fmt.Sprintf("    %s --> [*]", s.To); s.To.Terminal() && !slices.Contains(ends, end) {
+				ends = append(ends, end)
+			}
 		}
 	}
 	return strings.Join(append(lines, ends...), "\n") + "\n"
+}
+
+// phasesOf are the phases that something leads out of, in the order of the table.
+func phasesOf[P, E ~string](steps []step[P, E]) (phases []P) {
+	for _, s := range steps {
+		for _, from := range s.From {
+			if !slices.Contains(phases, from) {
+				phases = append(phases, from)
+			}
+		}
+	}
+	return phases
 }

@@ -5,83 +5,58 @@ import (
 	"slices"
 )
 
-// step is one move: an event that leads from a phase to another one.
+// step is one event, and the phase that it leads to from each of some others.
 type step[P, E ~string] struct {
-	From P
 	On   E
 	To   P
+	From []P
 }
 
-type (
-	failoverStep  = step[Failover, FailoverEvent]
-	migrationStep = step[Migration, MigrationEvent]
-)
+func on[P, E ~string](e E, to P, from ...P) step[P, E] { return step[P, E]{On: e, To: to, From: from} }
 
 // next finds the move on an event. Of a move that does not exist the error names what, and the phase stays.
 func next[P, E ~string](what string, steps []step[P, E], p P, e E) (P, error) {
 	for _, s := range steps {
-		if s.From == p && s.On == e {
+		if s.On == e && slices.Contains(s.From, p) {
 			return s.To, nil
 		}
 	}
 	return p, fmt.Errorf("%s: no transition from %s on %s", what, p, e)
 }
 
+// ordinary are the phases of a failover that is open and that no operator has stopped.
+var ordinary = []Failover{
+	FailoverSuspected, FailoverCordoned, FailoverConfirmed, FailoverEvacuating, FailoverEvacuated, FailoverRecovering, FailoverSettling,
+}
+
 // failoverSteps are all the moves of a failover. Workflow code reads this table:
 // changing a row changes what old histories replay to.
-var failoverSteps = []failoverStep{
-	{FailoverSuspected, EventNothingWrong, FailoverFalseAlarm},
-	{FailoverSuspected, EventConfirmed, FailoverConfirmed},
-	// Something of Lifeboat's is left from before (a later attempt, an adopted task): it recovers.
-	{FailoverSuspected, EventConditionsWell, FailoverRecovering},
-	{FailoverSuspected, EventCancelOrdered, FailoverStopped},
-	{FailoverSuspected, EventClusterGone, FailoverGone},
-
+var failoverSteps = []step[Failover, FailoverEvent]{
+	on(EventNothingWrong, FailoverFalseAlarm, FailoverSuspected),
 	// A rule that only cordons: nothing is listed, nothing moves, the pacer is not asked.
-	{FailoverSuspected, EventCordoned, FailoverCordoned},
-	{FailoverCordoned, EventConfirmed, FailoverConfirmed},
-	{FailoverCordoned, EventUncordoned, FailoverUncordoned},
-	{FailoverCordoned, EventConditionsWell, FailoverRecovering},
-	{FailoverCordoned, EventCancelOrdered, FailoverStopped},
-	{FailoverCordoned, EventClusterGone, FailoverGone},
-
-	{FailoverConfirmed, EventTainted, FailoverEvacuating},
-	// What was observed so far is listed and judged again, under taints that stand.
-	{FailoverConfirmed, EventEnforceOrdered, FailoverSuspected},
-	{FailoverEvacuating, EventEnforceOrdered, FailoverSuspected},
-	{FailoverEvacuated, EventEnforceOrdered, FailoverSuspected},
-	{FailoverConfirmed, EventConditionsWell, FailoverRecovering},
-	{FailoverConfirmed, EventCancelOrdered, FailoverStopped},
-	{FailoverConfirmed, EventClusterGone, FailoverGone},
-
-	{FailoverEvacuating, EventQueueDone, FailoverEvacuated},
-	{FailoverEvacuating, EventConditionsWell, FailoverRecovering},
-	{FailoverEvacuating, EventCancelOrdered, FailoverStopped},
-	{FailoverEvacuating, EventClusterGone, FailoverGone},
-
-	{FailoverEvacuated, EventWorkAppeared, FailoverEvacuating},
-	{FailoverEvacuated, EventConditionsWell, FailoverRecovering},
-	{FailoverEvacuated, EventCancelOrdered, FailoverStopped},
-	{FailoverEvacuated, EventClusterGone, FailoverGone},
-
+	on(EventCordoned, FailoverCordoned, FailoverSuspected),
+	on(EventUncordoned, FailoverUncordoned, FailoverCordoned),
+	on(EventConfirmed, FailoverConfirmed, FailoverSuspected, FailoverCordoned),
+	on(EventTainted, FailoverEvacuating, FailoverConfirmed),
+	on(EventQueueDone, FailoverEvacuated, FailoverEvacuating),
+	on(EventWorkAppeared, FailoverEvacuating, FailoverEvacuated),
+	on(EventConditionsWell, FailoverRecovering, FailoverConfirmed, FailoverEvacuating, FailoverEvacuated),
+	// Something of Lifeboat's is left from before (a later attempt, an adopted task): it recovers.
+	on(EventConditionsWell, FailoverRecovering, FailoverSuspected, FailoverCordoned),
 	// Nothing has been abandoned or restored yet: the same attempt goes on.
-	{FailoverRecovering, EventConditionsBad, FailoverEvacuating},
-	{FailoverRecovering, EventRecoveryConfirmed, FailoverSettling},
-	// What an earlier failover has left on the cluster is cleaned away only in enforce.
-	{FailoverRecovering, EventEnforceOrdered, FailoverSuspected},
-	{FailoverSettling, EventEnforceOrdered, FailoverSuspected},
-	{FailoverRecovering, EventCancelOrdered, FailoverStopped},
-	{FailoverRecovering, EventClusterGone, FailoverGone},
-
+	on(EventConditionsBad, FailoverEvacuating, FailoverRecovering),
+	on(EventRecoveryConfirmed, FailoverSettling, FailoverRecovering),
 	// From here on a failure that comes back is a new attempt.
-	{FailoverSettling, EventFailedAgain, FailoverSuspected},
-	{FailoverSettling, EventAllSettled, FailoverRecovered},
-	{FailoverSettling, EventCancelOrdered, FailoverStopped},
-	{FailoverSettling, EventClusterGone, FailoverGone},
-
-	{FailoverStopped, EventResumeOrdered, FailoverSuspected},
-	{FailoverStopped, EventStopSettled, FailoverCancelled},
-	{FailoverStopped, EventClusterGone, FailoverGone},
+	on(EventFailedAgain, FailoverSuspected, FailoverSettling),
+	on(EventAllSettled, FailoverRecovered, FailoverSettling),
+	// What was observed so far is listed and judged again, under taints that stand.
+	on(EventEnforceOrdered, FailoverSuspected, FailoverConfirmed, FailoverEvacuating, FailoverEvacuated),
+	// What an earlier failover has left on the cluster is cleaned away only in enforce.
+	on(EventEnforceOrdered, FailoverSuspected, FailoverRecovering, FailoverSettling),
+	on(EventCancelOrdered, FailoverStopped, ordinary...),
+	on(EventResumeOrdered, FailoverSuspected, FailoverStopped),
+	on(EventStopSettled, FailoverCancelled, FailoverStopped),
+	on(EventClusterGone, FailoverGone, append(ordinary, FailoverStopped)...),
 }
 
 // NextFailover is the only door from phase to phase of a failover. The error names
@@ -101,105 +76,71 @@ func (p Failover) Terminal() bool {
 	return false
 }
 
-// migrationSteps are all the moves of a migration but those into its end.
-var migrationSteps = []migrationStep{
-	{MigrationChecking, EventDependentsHeld, MigrationQueued},
-	{MigrationChecking, EventWriteSent, MigrationEvicting},
-	{MigrationChecking, EventFenceAsked, MigrationAwaitingFence},
-	{MigrationChecking, EventAdopted, MigrationPlacing},
-
-	{MigrationQueued, EventWriteSent, MigrationEvicting},
-
-	// Before the write: the task of a run that was lost.
-	{MigrationAwaitingFence, EventAdopted, MigrationPlacing},
-	// After it: the hold may go once the old copy is dead.
-	{MigrationAwaitingFence, EventFenced, MigrationReleasing},
-	{MigrationAwaitingFence, EventSourceGone, MigrationReleasing},
-	{MigrationAwaitingFence, EventUnplaced, MigrationPlacing},
-	// State goes along: the new copy runs under the hold, and has to be proven as well.
-	{MigrationAwaitingFence, EventOldCopyGone, MigrationAwaitingHealth},
-	{MigrationAwaitingFence, EventReturned, MigrationRestoring},
-	// Another hand made the task one that can be put back, or released.
-	{MigrationAwaitingFence, EventRestoreOrdered, MigrationRestoring},
-	{MigrationAwaitingFence, EventReleaseOrdered, MigrationReleasing},
-
+// migrationSteps are all the moves of a migration.
+var migrationSteps = []step[Migration, MigrationEvent]{
+	on(EventDependentsHeld, MigrationQueued, MigrationChecking),
+	on(EventWriteSent, MigrationEvicting, MigrationChecking, MigrationQueued),
 	// Recovery waits for the write's answer: there is no way out of here but by it.
-	{MigrationEvicting, EventWriteStands, MigrationPlacing},
-	{MigrationEvicting, EventPermitPassed, MigrationQueued},
-
-	{MigrationPlacing, EventPlaced, MigrationAwaitingHealth},
-	{MigrationPlacing, EventFenceAsked, MigrationAwaitingFence},
-	{MigrationPlacing, EventRecovered, MigrationRestoring},
-	{MigrationPlacing, EventRestoreOrdered, MigrationRestoring},
-	{MigrationPlacing, EventReturned, MigrationRestoring},
-	{MigrationPlacing, EventReleaseOrdered, MigrationReleasing},
-	{MigrationPlacing, EventSourceGone, MigrationReleasing},
-
-	{MigrationAwaitingHealth, EventProvenHealthy, MigrationReleasing},
-	{MigrationAwaitingHealth, EventGracefulTimeout, MigrationReleasing},
-	{MigrationAwaitingHealth, EventReleaseOrdered, MigrationReleasing},
-	{MigrationAwaitingHealth, EventSourceGone, MigrationReleasing},
-	{MigrationAwaitingHealth, EventUnplaced, MigrationPlacing},
-	{MigrationAwaitingHealth, EventRecovered, MigrationRestoring},
-	{MigrationAwaitingHealth, EventRestoreOrdered, MigrationRestoring},
-	{MigrationAwaitingHealth, EventReturned, MigrationRestoring},
-
-	{MigrationReleasing, EventReleased, MigrationPurging},
-	{MigrationReleasing, EventReleaseRefused, MigrationAwaitingHealth},
-	{MigrationReleasing, EventCalledOff, MigrationAwaitingHealth},
-	{MigrationReleasing, EventFenceAsked, MigrationAwaitingFence},
-
+	on(EventPermitPassed, MigrationQueued, MigrationEvicting),
+	on(EventWriteStands, MigrationPlacing, MigrationEvicting),
+	on(EventAdopted, MigrationPlacing, MigrationChecking),
+	// Before the write: the task of a run that was lost.
+	on(EventAdopted, MigrationPlacing, MigrationAwaitingFence),
+	on(EventPlaced, MigrationAwaitingHealth, MigrationPlacing),
 	// The scheduler's late answer to Lifeboat's eviction was a placement after all.
-	{MigrationRestoring, EventPlaced, MigrationAwaitingHealth},
-	{MigrationRestoring, EventFenceAsked, MigrationAwaitingFence},
-	{MigrationRestoring, EventSourceGone, MigrationReleasing},
+	on(EventPlaced, MigrationAwaitingHealth, MigrationRestoring),
+	on(EventUnplaced, MigrationPlacing, MigrationAwaitingFence, MigrationAwaitingHealth),
+	on(EventFenceAsked, MigrationAwaitingFence, MigrationChecking, MigrationPlacing, MigrationReleasing, MigrationRestoring),
+	// After the write: the hold may go once the old copy is dead.
+	on(EventFenced, MigrationReleasing, MigrationAwaitingFence),
+	// State goes along: the new copy runs under the hold, and has to be proven as well.
+	on(EventOldCopyGone, MigrationAwaitingHealth, MigrationAwaitingFence),
+	on(EventProvenHealthy, MigrationReleasing, MigrationAwaitingHealth),
+	on(EventGracefulTimeout, MigrationReleasing, MigrationAwaitingHealth),
+	on(EventSourceGone, MigrationReleasing, MigrationPlacing, MigrationAwaitingFence, MigrationAwaitingHealth, MigrationRestoring),
+	on(EventReleaseOrdered, MigrationReleasing, MigrationPlacing, MigrationAwaitingHealth),
+	on(EventRestoreOrdered, MigrationRestoring, MigrationPlacing, MigrationAwaitingHealth),
+	// Another hand made the task one that can be put back, or released.
+	on(EventReleaseOrdered, MigrationReleasing, MigrationAwaitingFence),
+	on(EventRestoreOrdered, MigrationRestoring, MigrationAwaitingFence),
+	on(EventRecovered, MigrationRestoring, MigrationPlacing, MigrationAwaitingHealth),
+	on(EventReturned, MigrationRestoring, MigrationPlacing, MigrationAwaitingFence, MigrationAwaitingHealth),
+	on(EventReleased, MigrationPurging, MigrationReleasing),
+	on(EventReleaseRefused, MigrationAwaitingHealth, MigrationReleasing),
+	on(EventCalledOff, MigrationAwaitingHealth, MigrationReleasing),
 	// The failure is back, or the put-back was refused: it goes on as if it had not been ordered.
-	{MigrationRestoring, EventRestoreRefused, MigrationPlacing},
-	{MigrationRestoring, EventCalledOff, MigrationPlacing},
+	on(EventRestoreRefused, MigrationPlacing, MigrationRestoring),
+	on(EventCalledOff, MigrationPlacing, MigrationRestoring),
+	// The ends are outcomes; one is what another hand has done to the task.
+	on(EventOf(OutcomeAbandoned), MigrationDone, unwritten...),
+	on(EventOf(OutcomeBlocked), MigrationDone, unwritten...),
+	on(EventOf(OutcomeMovedByOthers), MigrationDone, MigrationChecking, MigrationEvicting, MigrationAwaitingFence),
+	on(EventOf(OutcomeSkipped), MigrationDone, MigrationEvicting),
+	on(EventOf(OutcomeNeedsOperator), MigrationDone, append(held, MigrationRestoring)...),
+	on(EventOf(OutcomeKept), MigrationDone, MigrationAwaitingHealth),
+	on(EventOf(OutcomeMigrated), MigrationDone, MigrationPurging),
+	on(EventOf(OutcomeRestored), MigrationDone, MigrationRestoring),
+	on(EventTaskDropped, MigrationDone, held...),
+	// A deleted binding ends every phase.
+	on(EventOf(OutcomeGone), MigrationDone, append(held, MigrationQueued, MigrationReleasing, MigrationPurging, MigrationRestoring)...),
 }
 
-// migrationEnds are the outcomes that a migration may end with, by the phase that it ends in. A
-// deleted binding ends every phase.
-var migrationEnds = []struct {
-	From Migration
-	As   []Outcome
-}{
-	{MigrationChecking, []Outcome{OutcomeAbandoned, OutcomeBlocked, OutcomeMovedByOthers, OutcomeNeedsOperator}},
-	{MigrationQueued, []Outcome{OutcomeAbandoned, OutcomeBlocked}},
-	{MigrationAwaitingFence, []Outcome{OutcomeAbandoned, OutcomeBlocked, OutcomeMovedByOthers, OutcomeNeedsOperator}},
-	{MigrationEvicting, []Outcome{OutcomeAbandoned, OutcomeBlocked, OutcomeMovedByOthers, OutcomeSkipped, OutcomeNeedsOperator}},
-	{MigrationPlacing, []Outcome{OutcomeNeedsOperator}},
-	{MigrationAwaitingHealth, []Outcome{OutcomeKept, OutcomeNeedsOperator}},
-	{MigrationReleasing, nil},
-	{MigrationPurging, []Outcome{OutcomeMigrated}},
-	{MigrationRestoring, []Outcome{OutcomeRestored, OutcomeNeedsOperator}},
-}
-
-// migrationTable is both, with the ends of what another hand has done to the task.
-var migrationTable = withEnds(migrationSteps)
-
-func withEnds(steps []migrationStep) []migrationStep {
-	steps = slices.Clone(steps)
-	for _, end := range migrationEnds {
-		for _, o := range append(slices.Clone(end.As), OutcomeGone) {
-			steps = append(steps, migrationStep{end.From, EventOf(o), MigrationDone})
-		}
-	}
-	for _, held := range []Migration{MigrationChecking, MigrationEvicting, MigrationAwaitingFence, MigrationPlacing, MigrationAwaitingHealth} {
-		steps = append(steps, migrationStep{held, EventTaskDropped, MigrationDone})
-	}
-	return steps
-}
+var (
+	// unwritten are the phases in which no eviction is known to stand; held are those in which Lifeboat's task may turn
+	// out to be dropped, or left to an operator.
+	unwritten = []Migration{MigrationChecking, MigrationQueued, MigrationEvicting, MigrationAwaitingFence}
+	held      = []Migration{MigrationChecking, MigrationEvicting, MigrationAwaitingFence, MigrationPlacing, MigrationAwaitingHealth}
+)
 
 // NextMigration is the only door from phase to phase of a migration. The error
 // names a move that does not exist; the phase then stays.
 func NextMigration(p Migration, e MigrationEvent) (Migration, error) {
-	return next("migration", migrationTable, p, e)
+	return next("migration", migrationSteps, p, e)
 }
 
 // Known reports whether it is a phase of a migration at all.
 func (p Migration) Known() bool {
-	return slices.ContainsFunc(migrationTable, func(s migrationStep) bool { return s.From == p || s.To == p })
+	return p == MigrationDone || slices.ContainsFunc(migrationSteps, func(s step[Migration, MigrationEvent]) bool { return slices.Contains(s.From, p) })
 }
 
 // Terminal reports whether a migration in this phase has ended.
