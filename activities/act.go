@@ -228,7 +228,6 @@ func (a holdTasks) holdPurge(ctx context.Context, b *karmada.Binding, frozen kar
 // patch put it back while Lifeboat's task stands. It is no new eviction and needs no
 // permit, but it obeys halt and pause, and re-reads that the cluster still fails.
 func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
-	ref := MigrationRef{Cluster: r.Cluster, ClusterUID: r.ClusterUID, Key: r.Key, UID: r.UID, Mode: r.Mode, Owner: r.Owner}
 	since := a.clock.Start()
 	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String(), r.Unhealthy != nil); err != nil {
 		return ActResult{End: ActRefused, Reason: reason.Halted, Message: err.Error()}, nil
@@ -236,7 +235,7 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 	const within = pace.PermitsEnd - permitMargin
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return a.act(ctx, "remove again from binding", ref, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
+	return a.act(ctx, "remove again from binding", r.MigrationRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
 		if !look.Held || !look.Targeted || look.TaskNote != "" {
 			return ActResult{End: ActAlready}, nil
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
@@ -74,6 +75,8 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 		return TargetingPage{}, classify("read the labels of workloads on", r.Cluster, err)
 	}
 	out, from := TargetingPage{Next: page.Next}, newOnce(a.Reader)
+	var frozen queue.Queue
+	known := frozen.PolicyIndex()
 	for i := range page.Bindings {
 		b := &page.Bindings[i]
 		if b.Malformed != "" {
@@ -95,8 +98,12 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 		}
 		policy.NotDrained = !r.Drain.Selects(b)
 		rule, _ := a.settings.Kinds.Judge(b, r.Cluster)
-		out.add(b, policy, rule == rules.KindKeep)
+		out.Items = append(out.Items, Targeting{
+			Key: b.Key, UID: b.UID, Resource: resourceName(b), Kind: b.Resource.APIVersion + ", " + b.Resource.Kind,
+			Policy: frozen.Freeze(policy, known), Malformed: told(b.Malformed), Stays: rule == rules.KindKeep, Alone: len(b.Clusters) == 1,
+		})
 	}
+	out.Policies = frozen.Policy
 	out.bounded()
 	return out, nil
 }
@@ -136,33 +143,6 @@ func readSoft(ctx context.Context, from OptOutReader, b *karmada.Binding, p rule
 		return p, err
 	}
 	return p.ReadSoft(seconds), nil
-}
-
-func (p *TargetingPage) add(b *karmada.Binding, policy rules.Policy, stays bool) {
-	at := slices.IndexFunc(p.Policies, func(x rules.Policy) bool { return samePolicy(x, policy) })
-	if at < 0 {
-		at = len(p.Policies)
-		p.Policies = append(p.Policies, policy)
-	}
-	p.Items = append(p.Items, Targeting{
-		Key: b.Key, UID: b.UID, Resource: resourceName(b), Policy: at, Kind: b.Resource.APIVersion + ", " + b.Resource.Kind, Malformed: told(b.Malformed), Stays: stays, Alone: len(b.Clusters) == 1,
-	})
-}
-
-func samePolicy(x, y rules.Policy) bool {
-	return x.PurgeMode == y.PurgeMode && x.PurgeBySpec == y.PurgeBySpec && x.Priority == y.Priority &&
-		x.ClusterFailover == y.ClusterFailover && x.NotDrained == y.NotDrained &&
-		sameSeconds(x.SoftSeconds, y.SoftSeconds) && x.SoftMalformed == y.SoftMalformed &&
-		slices.Equal(x.State, y.State) &&
-		slices.EqualFunc(x.Tolerations, y.Tolerations, sameToleration)
-}
-
-func sameToleration(x, y corev1.Toleration) bool {
-	return sameSeconds(x.TolerationSeconds, y.TolerationSeconds) && x.Key == y.Key && x.Operator == y.Operator && x.Value == y.Value && x.Effect == y.Effect
-}
-
-func sameSeconds(x, y *int64) bool {
-	return (x == nil) == (y == nil) && (x == nil || *x == *y)
 }
 
 // resourceName is "Deployment shop/cart", or "ClusterRole reader" without a namespace.

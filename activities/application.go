@@ -146,16 +146,13 @@ func (a evictor) stillUnhealthy(ctx context.Context, r EvictRequest, b *karmada.
 	item := b.Item(r.Cluster)
 	switch {
 	case b.Application == nil || item == nil || item.Health == karmada.HealthHealthy:
-		out.End, out.Reason, out.Message = EvictNotAffected, reason.Healed, "its copy is not Unhealthy any more"
-		return true, nil
+		return out.ends(EvictNotAffected, reason.Healed, "its copy is not Unhealthy any more"), nil
 	case item.Health != karmada.HealthUnhealthy || rules.FailsItself(c):
-		out.End, out.Reason, out.Message = EvictRefused, reason.ClockStopped, "its health is not known, or its cluster fails"
-		return true, nil
+		return out.ends(EvictRefused, reason.ClockStopped, "its health is not known, or its cluster fails"), nil
 	}
 	now, err := a.revision(ctx, b, r.Cluster)
 	if err == nil && rules.IsAnotherRevision(now, r.Unhealthy.Revision) {
-		out.End, out.Reason, out.Message = EvictNotAffected, reason.Healed, "another revision runs, which has a time of its own"
-		return true, nil
+		return out.ends(EvictNotAffected, reason.Healed, "another revision runs, which has a time of its own"), nil
 	}
 	return false, err
 }

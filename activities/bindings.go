@@ -120,6 +120,16 @@ func (k reader) binding(ctx context.Context, key karmada.BindingKey, uid types.U
 	return b, false, err
 }
 
+// cluster reads a cluster; gone where it does not exist, or exists under another uid. An empty uid
+// is not compared.
+func (k reader) cluster(ctx context.Context, name string, uid types.UID) (c karmada.Cluster, gone bool, err error) {
+	c, err = k.Reader.Cluster(ctx, name)
+	if errors.Is(err, karmada.ErrGone) || err == nil && uid != "" && c.UID != uid {
+		return c, true, nil
+	}
+	return c, false, err
+}
+
 // readLabels completes bindings with the labels of their workloads, from the Works on a
 // cluster. It is asked for only where a selector decides: a Work holds the whole manifest.
 func (k reader) readLabels(ctx context.Context, cluster string, bindings ...*karmada.Binding) error {

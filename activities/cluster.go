@@ -3,7 +3,6 @@ package activities
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -66,8 +65,8 @@ type clusterAssessor struct {
 // than the time between two reads restarts a window all the same. So does one that
 // no controller saw, where a condition's own transition time shows it.
 func (a clusterAssessor) AssessCluster(ctx context.Context, r AssessRequest) (Assessment, error) {
-	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if errors.Is(err, karmada.ErrGone) || (err == nil && r.UID != "" && c.UID != r.UID) {
+	c, gone, err := a.cluster(ctx, r.Cluster, r.UID)
+	if gone {
 		return Assessment{Gone: true}, nil
 	}
 	if err != nil {

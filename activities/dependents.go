@@ -66,12 +66,9 @@ type dependents struct {
 // held; what it had entered by then is in Held.
 func (d dependents) HoldDependents(ctx context.Context, r DependentsRequest) (DependentsResult, error) {
 	out := DependentsResult{Held: slices.Clone(r.Held)}
-	c, err := d.Reader.Cluster(ctx, r.Cluster)
-	if errors.Is(err, karmada.ErrGone) {
-		return out, nil // the eviction will say so
-	}
-	if err != nil {
-		return out, classify("read cluster", r.Cluster, err)
+	c, gone, err := d.cluster(ctx, r.Cluster, "")
+	if gone || err != nil {
+		return out, classify("read cluster", r.Cluster, err) // of one that is gone the eviction will say so
 	}
 	if cause, why := d.beginsNothing(r.Mode, c); cause != reason.None {
 		out.refuse(cause, why)

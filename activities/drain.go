@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -25,10 +24,7 @@ func (a tainter) planDrain(w *TaintWrite, r TaintRequest) (reason.Reason, string
 	if r.Drain == nil {
 		return "", ""
 	}
-	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
-		return cause, why
-	}
-	if cause, why := takesNoOrder(c, r.Drain.Validate()); cause != reason.None {
+	if cause, why := a.takesNoOrder(r.Mode, c, r.Drain.Validate()); cause != reason.None {
 		return cause, why
 	}
 	switch {
@@ -60,8 +56,11 @@ func (a tainter) recordOrders(ctx context.Context, c karmada.Cluster, w TaintWri
 	}
 }
 
-// takesNoOrder says why a cluster takes no order, or what is wrong with the order; no reason where it may.
-func takesNoOrder(c karmada.Cluster, wrong string) (reason.Reason, string) {
+// takesNoOrder says why nothing new begins on a cluster, or what is wrong with the order; no reason where it may.
+func (a tainter) takesNoOrder(mode rules.Mode, c karmada.Cluster, wrong string) (reason.Reason, string) {
+	if cause, why := a.beginsNothing(mode, c); cause != reason.None {
+		return cause, why
+	}
 	switch {
 	case wrong != "":
 		return reason.Invalid, wrong
@@ -124,11 +123,10 @@ func (a banLifter) LiftBans(ctx context.Context, r BansRequest) (BansResult, err
 	if r.Mode != rules.ModeEnforce {
 		return BansResult{}, nil
 	}
-	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	if err != nil && !errors.Is(err, karmada.ErrGone) {
+	c, gone, err := a.cluster(ctx, r.Cluster, "")
+	if err != nil {
 		return BansResult{}, classify("lift the bans of", r.Cluster, err)
 	}
-	gone := err != nil
 	if !gone && c.Drain != nil {
 		return BansResult{Refused: true}, nil
 	}
@@ -186,10 +184,7 @@ func (a tainter) planOrdered(w *TaintWrite, r TaintRequest) (reason.Reason, stri
 	if r.Order == nil {
 		return "", ""
 	}
-	if cause, why := a.beginsNothing(r.Mode, w.Cluster); cause != reason.None {
-		return cause, why
-	}
-	if cause, why := takesNoOrder(w.Cluster, r.Order.Validate()); cause != reason.None {
+	if cause, why := a.takesNoOrder(r.Mode, w.Cluster, r.Order.Validate()); cause != reason.None {
 		return cause, why
 	}
 	return orderOnto(w, *r.Order)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
-	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -22,16 +21,8 @@ import (
 
 // EvictRequest is one attempt to move a binding off its cluster, under one permit.
 type EvictRequest struct {
-	Cluster    string             `json:"cluster"`
-	ClusterUID types.UID          `json:"clusterUID"`
-	Key        karmada.BindingKey `json:"key"`
-	UID        types.UID          `json:"uid,omitempty"`
-	Mode       rules.Mode         `json:"mode"` // of the failover
-	Policy     rules.Policy       `json:"policy"`
-	// Purge is how the old copy is to go, frozen for the attempt.
-	Purge karmada.PurgeMode `json:"purge,omitempty"`
-	// Fence is what proves the old copy of a Directly move dead; the write looks whether it stands.
-	Fence *proof.Fence `json:"fence,omitempty"`
+	MigrationRef
+	Policy rules.Policy `json:"policy"`
 	// Approval is an operator's yes in Attempt, nil without; Standing are approval rules that
 	// asked before in that attempt. The write judges the rules once more.
 	Approval *queue.Approval      `json:"approval,omitempty"`
@@ -41,8 +32,6 @@ type EvictRequest struct {
 	Permit pace.Permit `json:"permit"`
 	// Unhealthy is the copy whose application is the reason, nil where its cluster is.
 	Unhealthy *rules.Arrival `json:"unhealthy,omitempty"`
-	// Owner goes into the task's message: the migration's own workflow id.
-	Owner string `json:"owner"`
 	// QueuedAt is when it entered the queue and DueAt when it became due, for the metrics alone.
 	QueuedAt time.Time `json:"queuedAt,omitzero"`
 	DueAt    time.Time `json:"dueAt,omitzero"`
@@ -205,7 +194,7 @@ func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, insi
 		return EvictResult{}, err
 	}
 	out := EvictResult{Resource: resourceName(&b)}
-	if stop, err := a.mayMove(ctx, r, sight{c, &b, fleet, on.room, on.extent}, &out); stop || err != nil {
+	if stop, err := a.mayMove(ctx, r, sight{c, &b, on}, &out); stop || err != nil {
 		return out, err
 	}
 	// A copy that was dead before the eviction cannot be worse after it.
@@ -228,11 +217,9 @@ func (a evictor) evictsFrom(fleet []karmada.Cluster, r EvictRequest) (karmada.Cl
 
 // sight is what one attempt decides on, just read.
 type sight struct {
-	cluster  karmada.Cluster
-	binding  *karmada.Binding
-	fleet    []karmada.Cluster
-	headroom *placement.Headroom
-	extent   *placement.Extent
+	cluster karmada.Cluster
+	binding *karmada.Binding
+	reading
 }
 
 // mayMove checks on fresh state whether it is still due, the pre-check's question, and
@@ -241,9 +228,8 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 	if stop, err := a.stillMoves(ctx, r, at.binding, at.cluster, out); stop || err != nil {
 		return stop, err
 	}
-	check, err := a.judge.judgeMigration(ctx, at.binding, r.Cluster, at.fleet, ask{
-		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, headroom: at.headroom,
-		question: r.question(), extent: at.extent,
+	check, err := a.judge.judgeMigration(ctx, at.binding, r.Cluster, ask{
+		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, question: r.question(), reading: at.reading,
 	})
 	if err != nil {
 		return false, err
@@ -255,8 +241,7 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 	out.going = stateGoing(r.Policy.State, check)
 	cause, why, err := a.dependents.dependentsHeld(ctx, at.binding, r)
 	if err == nil && cause != reason.None {
-		out.End, out.Reason, out.Message = EvictRefused, cause, why
-		return true, nil
+		return out.ends(EvictRefused, cause, why), nil
 	}
 	return false, err
 }
@@ -282,11 +267,15 @@ func (a evictor) stillMoves(ctx context.Context, r EvictRequest, b *karmada.Bind
 	}
 	due := rules.DueUnder(r.Policy, standing, a.clock.Now())
 	if !due.Affected || due.At.After(a.clock.Now()) {
-		out.End, out.Reason = EvictNotAffected, due.Reason
-		out.Message = "no triggering taint that still holds makes it due"
-		return true, nil
+		return out.ends(EvictNotAffected, due.Reason, "no triggering taint that still holds makes it due"), nil
 	}
 	return false, nil
+}
+
+// ends ends the attempt with nothing written.
+func (out *EvictResult) ends(end EvictEnd, why reason.Reason, message string) (stop bool) {
+	out.End, out.Reason, out.Message = end, why, message
+	return true
 }
 
 // supported reports whether a taint still means a failure: a foreign one does as

@@ -24,8 +24,8 @@ type judge struct {
 // judgeMigration says whether this binding may leave the cluster now. The pre-check and the
 // write ask the same question of fresh state. An operator is asked last, and only about what
 // could move at once.
-func (j judge) judgeMigration(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
-	check, err := j.judgeAlone(ctx, b, cluster, fleet, ask)
+func (j judge) judgeMigration(ctx context.Context, b *karmada.Binding, cluster string, ask ask) (Check, error) {
+	check, err := j.judgeAlone(ctx, b, cluster, ask)
 	if err != nil || check.End != CheckPass && check.End != CheckFence {
 		return check, err
 	}
@@ -36,7 +36,7 @@ func (j judge) judgeMigration(ctx context.Context, b *karmada.Binding, cluster s
 }
 
 // judgeAlone is judgeMigration without the approval rules.
-func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, fleet []karmada.Cluster, ask ask) (Check, error) {
+func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
 		check.Held = task.OnItsWay()
@@ -50,7 +50,7 @@ func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster strin
 	if _, at := b.Target(cluster); at < 0 || b.Deleting {
 		return check.ends(CheckNotTargeting, reason.NotTargeting, ""), nil
 	}
-	stays, policy, err := j.surroundings(ctx, b, cluster, fleet)
+	stays, policy, err := j.surroundings(ctx, b, cluster, ask.fleet)
 	if err != nil {
 		return check, err
 	}
@@ -64,9 +64,9 @@ func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster strin
 	}
 	check.Dependents = b.PropagateDeps && karmada.DependenciesOf(b).Any()
 	return j.judgeWhere(ctx, placement.PreCheckInput{
-		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
+		Binding: b, Failing: cluster, Fleet: ask.fleet, Evacuating: evacuating(ask.fleet, cluster),
 		RoomUnknownOK: j.settings.RoomUnknownOK, RoomForStaticWeights: j.settings.RoomForStaticWeights,
-		Margin: j.settings.RoomMargin, Karmada: j.settings.Karmada, Reserved: ask.headroom.For(b.Key, fleet),
+		Margin: j.settings.RoomMargin, Karmada: j.settings.Karmada, Reserved: ask.room.For(b.Key, ask.fleet),
 	}, ask, check)
 }
 

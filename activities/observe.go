@@ -21,7 +21,7 @@ type MigrationRef struct {
 	Key        karmada.BindingKey `json:"key"`
 	UID        types.UID          `json:"uid,omitempty"`
 	Mode       rules.Mode         `json:"mode"`
-	Owner      string             `json:"owner"`
+	Owner      string             `json:"owner"` // the migration's own workflow id: it goes into the task's message
 	Baseline   proof.Baseline     `json:"baseline"`
 	// Purge is how the old copy is to go; empty: the task's own counts.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
@@ -247,15 +247,11 @@ func (a oldCopies) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 		return WorkState{}, classify("observe work", r.Work.Namespace+"/"+r.Work.Name, err)
 	}
 	out.Deleting = w.Deleting
-	c, err := a.Reader.Cluster(ctx, r.Cluster)
-	switch {
-	case errors.Is(err, karmada.ErrGone):
-		out.Away = true
-	case err != nil:
+	c, gone, err := a.cluster(ctx, r.Cluster, "")
+	if err != nil {
 		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
-	default:
-		out.Away = !c.Ready()
 	}
+	out.Away = gone || !c.Ready()
 	if !out.Orphaned {
 		_, at := b.Target(r.Cluster)
 		out.Superseded = at >= 0 && !w.Deleting

@@ -53,9 +53,9 @@ type oldCopies struct {
 // during the outage and waits up to 1000 s before it tries the next time, while two
 // copies serve. It touches only Works that a release of Lifeboat has had deleted.
 func (a oldCopies) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, error) {
-	c, gone, err := a.sameCluster(ctx, r.Cluster, r.ClusterUID)
-	if err != nil || gone {
-		return EndResult{}, err // its Works went with the Cluster object: that is no proof
+	c, gone, err := a.cluster(ctx, r.Cluster, r.ClusterUID)
+	if err != nil || gone { // its Works went with the Cluster object: that is no proof
+		return EndResult{}, classify("end old copies on cluster", r.Cluster, err)
 	}
 	try := c.Ready() && r.Mode == rules.ModeEnforce
 	var out EndResult
@@ -79,18 +79,6 @@ func (a oldCopies) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, e
 		out.failed(a.Writer.EndWork(ctx, *going))
 	}
 	return out, nil
-}
-
-// sameCluster reads a cluster; gone is one that was deleted, or has another uid since.
-func (a oldCopies) sameCluster(ctx context.Context, name string, uid types.UID) (c karmada.Cluster, gone bool, err error) {
-	c, err = a.Reader.Cluster(ctx, name)
-	if errors.Is(err, karmada.ErrGone) {
-		return c, true, nil
-	}
-	if err != nil {
-		return c, false, classify("end old copies on cluster", name, err)
-	}
-	return c, uid != "" && c.UID != uid, nil
 }
 
 // failed notes why a Work could not be touched. One that is gone or has changed meanwhile is

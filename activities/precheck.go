@@ -58,21 +58,13 @@ type Checked struct {
 	State []karmada.StateRule `json:"state,omitempty"`
 }
 
-// ask is what judgeMigration needs beside the binding and the fleet.
+// ask is what judgeMigration needs beside the binding.
 type ask struct {
 	frozen    rules.Policy // only its purge mode and state rules count
 	byDefault karmada.PurgeMode
 	fence     *proof.Fence
-	headroom  *placement.Headroom // nil where room does not decide
 	question  question
-	extent    *placement.Extent // nil where no approval rule needs it
-}
-
-func (r PreCheckRequest) ask(item Checked) ask {
-	return ask{
-		frozen:    rules.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec, State: item.State},
-		byDefault: r.Purge, fence: item.Fence, question: r.question(item),
-	}
+	reading
 }
 
 // CheckEnd is how a check of one binding came out.
@@ -226,9 +218,9 @@ func (m movesOf) judge(r PreCheckRequest, item Checked, check Check) Check {
 // once, and only where room or an approval rule decides.
 type reading struct {
 	fleet  []karmada.Cluster
-	room   *placement.Headroom
+	room   *placement.Headroom // nil where room does not decide
 	tally  *placement.Tally
-	extent *placement.Extent
+	extent *placement.Extent // nil where no approval rule needs it
 }
 
 // checkOne judges one binding. A yes may come from the cache, since the write repeats the judgement on
@@ -257,12 +249,14 @@ func (p preChecker) fromCache(item Checked) (karmada.Binding, bool) {
 }
 
 func (p preChecker) checkBinding(ctx context.Context, r PreCheckRequest, item Checked, on *reading, b *karmada.Binding) (Check, error) {
-	ask := r.ask(item)
-	if err := p.survey.readAround(ctx, r.Cluster, ask.question, b, on); err != nil {
+	question := r.question(item)
+	if err := p.survey.readAround(ctx, r.Cluster, question, b, on); err != nil {
 		return Check{}, err
 	}
-	ask.headroom, ask.extent = on.room, on.extent
-	check, err := p.judge.judgeMigration(ctx, b, r.Cluster, on.fleet, ask)
+	check, err := p.judge.judgeMigration(ctx, b, r.Cluster, ask{
+		frozen:    rules.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec, State: item.State},
+		byDefault: r.Purge, fence: item.Fence, question: question, reading: *on,
+	})
 	check.workload = &b.Resource
 	return check, err
 }

@@ -196,9 +196,9 @@ type serverClock struct {
 func (c serverClock) ServerNow(context.Context) (time.Time, time.Duration) { return c.b.now, c.b.skew }
 
 func (b *bench) evictRequest() activities.EvictRequest {
-	return activities.EvictRequest{
-		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: rules.ModeEnforce, Permit: b.permit(), Owner: "owner-1",
-	}
+	return activities.EvictRequest{MigrationRef: activities.MigrationRef{
+		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: rules.ModeEnforce, Owner: "owner-1",
+	}, Permit: b.permit()}
 }
 
 func (b *bench) evict() activities.EvictResult {

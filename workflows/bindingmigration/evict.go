@@ -46,10 +46,8 @@ func (m *migration) check() {
 func (m *migration) evict() {
 	var out activities.EvictResult
 	request := activities.EvictRequest{
-		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
-		Approval: m.st.Approval, Attempt: m.st.Attempt, Standing: m.st.Standing,
-		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Fence: m.st.Ref.Fence, Permit: m.st.Permit, Owner: m.st.Ref.Owner, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
-		Unhealthy: m.st.Unhealthy,
+		MigrationRef: m.st.Ref, Policy: m.st.Policy, Approval: m.st.Approval, Attempt: m.st.Attempt, Standing: m.st.Standing,
+		Permit: m.st.Permit, Unhealthy: m.st.Unhealthy, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
 	}
 	m.st.Evicted = workflows.WriteSent
 	m.on(phase.EventWriteSent)

@@ -104,10 +104,12 @@ func (m *migration) place() {
 func (m *migration) removeAgain() {
 	m.note(reason.PutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
 	ctx := flow.Doing(m.ctx, "remove "+m.st.Ref.Cluster+" again from "+m.st.Ref.Key.String()+": the scheduler put it back")
-	out, err := flow.Run[activities.ActResult](ctx, activities.NameRemoveAgain, activities.EvictRequest{
+	ref := activities.MigrationRef{ // a task that is left to an operator stays so, though one named the binding
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
-		Mode: m.st.Ref.Mode, Policy: m.st.Policy, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
-		Unhealthy: m.st.Unhealthy,
+		Mode: m.st.Ref.Mode, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
+	}
+	out, err := flow.Run[activities.ActResult](ctx, activities.NameRemoveAgain, activities.EvictRequest{
+		MigrationRef: ref, Policy: m.st.Policy, Unhealthy: m.st.Unhealthy,
 	})
 	if err == nil && out.End == activities.ActDone {
 		m.st.Ref.Generation = out.Generation
