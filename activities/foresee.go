@@ -223,7 +223,7 @@ func (pl *Planner) foreseeTaints(ctx context.Context, r ForeseeRequest, out *For
 // foreseeRule is what comes of one window if the cluster stays as it is.
 func foreseeRule(w rules.Window, c Assessment, r ForeseeRequest) ForeseenRule {
 	rule := ForeseenRule{Rule: w.Rule, Taint: w.Taint.Key + ":" + string(w.Taint.Effect), Match: w.Last}
-	ripens := later(w.Deadline(), r.At)
+	ripens := pace.Later(w.Deadline(), r.At)
 	unwritable := c.SoftUnreadable && w.Taint.Effect == karmada.EffectPreferNoExecute
 	if w.AddRipe(ripens) && !unwritable {
 		rule.At = ripens
@@ -250,13 +250,6 @@ func compareZeroLast(x, y time.Time) int {
 		return y.Compare(x) // the zero time is the earliest
 	}
 	return x.Compare(y)
-}
-
-func later(x, y time.Time) time.Time {
-	if x.After(y) {
-		return x
-	}
-	return y
 }
 
 func foreseenTaint(t karmada.RuleTaint, at time.Time) corev1.Taint {
@@ -339,7 +332,7 @@ func (f *Foreseen) ordered(r ForeseeRequest) {
 		f.Priority = p
 	}
 	if f.Prospect == ProspectMoves {
-		f.Due = queue.Snoozed(f.Due, queue.Latest(r.Snoozed, f.Key))
+		f.Due = pace.Later(f.Due, queue.Latest(r.Snoozed, f.Key))
 	}
 	_, f.Paused = r.Paused.Narrowest(f.Key)
 }
@@ -362,7 +355,7 @@ func (pl *Planner) foreseeDues(ctx context.Context, next ahead, policies []rules
 			if settled[i] {
 				continue
 			}
-			d.At = later(d.At, m.at)
+			d.At = pace.Later(d.At, m.at)
 			out[i] = d
 			settled[i] = d.Affected && (n == len(next.moments)-1 || d.At.Before(next.moments[n+1].at))
 		}

@@ -99,7 +99,7 @@ func (pl *Planner) foreseeAgain(r ForeseeRequest, f *Foreseen) {
 	if r.Migrations == nil || most <= 0 {
 		return
 	}
-	if n, until := r.Migrations.Since(f.Key.String(), later(f.Due, r.At)); n >= most {
+	if n, until := r.Migrations.Since(f.Key.String(), pace.Later(f.Due, r.At)); n >= most {
 		f.Prospect, f.Reason = ProspectBlocked, reason.PingPong
 		f.Message = fmt.Sprintf("it was moved %d times within an hour; not again before %s", n, until.Format("15:04:05 MST"))
 	}

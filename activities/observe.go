@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -200,11 +201,7 @@ func (a observer) answered(b *karmada.Binding, r MigrationRef) reason.Verdict {
 	if v.OK || s == nil || s.Status != corev1.ConditionFalse || r.Written.IsZero() {
 		return v
 	}
-	since := r.Written
-	if s.LastTransition.After(since) {
-		since = s.LastTransition
-	}
-	if a.now().Sub(since) < a.settings.Terms.RestoreWait {
+	if a.now().Sub(pace.Later(r.Written, s.LastTransition)) < a.settings.Terms.RestoreWait {
 		return v
 	}
 	return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since Lifeboat's write"}

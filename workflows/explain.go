@@ -116,7 +116,7 @@ func (s *FailoverState) explainPolicy(x *Explanation, policy int) {
 	if policy < len(s.Dues) {
 		x.DueAt, x.Why = s.Queue.PolicyDue(x.Now, policy)
 		if x.SnoozedBy != nil {
-			x.DueAt = queue.Snoozed(x.DueAt, x.SnoozedBy.Until)
+			x.DueAt = pace.Later(x.DueAt, x.SnoozedBy.Until)
 		}
 	}
 }

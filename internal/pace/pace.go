@@ -54,6 +54,14 @@ func After(p Pace, at time.Time) time.Time {
 	return at.Add(Apart(p.Rate))
 }
 
+// Later is the later one of two moments.
+func Later(x, y time.Time) time.Time {
+	if y.After(x) {
+		return y
+	}
+	return x
+}
+
 // ETA estimates when the last of a failover's evictions is written: those in flight
 // first, then the queue by due time, one at a time at the pace. There is no
 // estimate while nothing is issued.
@@ -66,10 +74,7 @@ func ETA(now time.Time, due []time.Time, inFlight int, p Pace) (time.Time, bool)
 		at = After(p, at)
 	}
 	for _, d := range slices.SortedFunc(slices.Values(due), time.Time.Compare) {
-		if d.After(at) {
-			at = d
-		}
-		at = After(p, at)
+		at = After(p, Later(at, d))
 	}
 	return at, true
 }

@@ -127,13 +127,9 @@ func (s *Schedule) Next(p Pace, now time.Time) time.Time {
 	if !p.Unlimited {
 		next = now.Add(permitsLead)
 	}
-	if s.NotBefore.After(next) {
-		next = s.NotBefore
-	}
+	next = Later(next, s.NotBefore)
 	if !p.Unlimited && p.Rate > 0 && !s.Last.IsZero() {
-		if paced := s.Last.Add(Apart(p.Rate)); paced.After(next) {
-			next = paced
-		}
+		next = Later(next, s.Last.Add(Apart(p.Rate)))
 	}
 	return next
 }

@@ -59,6 +59,9 @@ const (
 	Ended      State = "ended"      // leaves the queue within the same turn
 )
 
+// hasTurn reports whether a binding moves in its turn, as far as is known.
+func (s State) hasTurn() bool { return s == Tolerating || s == Due || s == Ready || s == Hold }
+
 func (i *Item) pause() { i.State, i.Reason, i.Was = Paused, reason.Paused, true }
 
 // expire ends a question that has gone unanswered for too long: the item stays where it is, and is

@@ -56,7 +56,7 @@ func (q *Queue) Due(now time.Time, i *Item) (time.Time, rules.Due) {
 		p.at, p.due = q.PolicyDue(now, i.Policy)
 		p.known = true
 	}
-	return Snoozed(p.at, Latest(q.Standing.Snoozed, i.Key)), p.due
+	return pace.Later(p.at, Latest(q.Standing.Snoozed, i.Key)), p.due
 }
 
 // PolicyDue is when the toleration of a frozen policy runs out, in unfrozen time, and why.
@@ -226,12 +226,8 @@ func (q *Queue) Tally(now time.Time, scope Scope, until time.Time) (sooner, late
 func (q *Queue) Ahead(now time.Time, of int) int {
 	mine, before := q.RankOf(now, &q.Items[of]), 0
 	for at := range q.Items {
-		switch i := &q.Items[at]; i.State {
-		case Tolerating, Due, Ready, Hold:
-			if at != of && Compare(q.RankOf(now, i), mine) < 0 {
-				before++
-			}
-		case Idle, Blocked, Behind, Fence, Paused, Ended:
+		if i := &q.Items[at]; i.State.hasTurn() && at != of && Compare(q.RankOf(now, i), mine) < 0 {
+			before++
 		}
 	}
 	return before
@@ -241,11 +237,9 @@ func (q *Queue) Ahead(now time.Time, of int) int {
 func (q *Queue) ETA(now time.Time, p pace.Pace) time.Time {
 	dues := make([]time.Time, 0, len(q.Items))
 	for at := range q.Items {
-		switch i := &q.Items[at]; i.State {
-		case Ready, Hold, Due, Tolerating:
+		if i := &q.Items[at]; i.State.hasTurn() {
 			due, _ := q.Due(now, i)
 			dues = append(dues, due)
-		case Idle, Blocked, Behind, Fence, Paused, Ended:
 		}
 	}
 	eta, ok := pace.ETA(now, dues, 0, p)

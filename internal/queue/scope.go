@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
@@ -86,13 +87,8 @@ func (s Scoped[T]) Narrowest(key karmada.BindingKey) (T, bool) {
 // Latest is the latest of the moments that cover a binding, zero for none.
 func Latest(s Scoped[time.Time], key karmada.BindingKey) time.Time {
 	var latest time.Time
-	if len(s) == 0 {
-		return latest
-	}
 	for _, scope := range scopesOf(key) {
-		if at, ok := s[scope]; ok && at.After(latest) {
-			latest = at
-		}
+		latest = pace.Later(latest, s[scope])
 	}
 	return latest
 }
@@ -116,12 +112,4 @@ func SnoozeFor(text string) (d time.Duration, wrong string) {
 			text, MaxSnooze, karmada.AnnotationEnabled)
 	}
 	return d, ""
-}
-
-// Snoozed is a due time under a snooze: later, never earlier.
-func Snoozed(due, until time.Time) time.Time {
-	if until.After(due) {
-		return until
-	}
-	return due
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
@@ -70,7 +71,7 @@ func TestASnoozeNeverBringsADueTimeForward(t *testing.T) {
 			}
 		}
 		due := moment.Draw(t, "due")
-		got := queue.Snoozed(due, queue.Latest(snoozes, cart))
+		got := pace.Later(due, queue.Latest(snoozes, cart))
 		require.False(t, got.Before(due), "never earlier")
 		for scope, until := range snoozes {
 			require.False(t, scope.Covers(cart) && got.Before(until), "never before a snooze that covers it ends")

@@ -139,13 +139,10 @@ func (d *dispatcher) next() turn {
 	keys := d.waitForPermit()
 	for n, key := range keys {
 		as := itemOf(d.st.Migrations[key])
-		due, _ := d.st.Queue.Due(d.now(), &as)
-		top.Offer(queue.Rank{Key: as.Key, Priority: d.st.Queue.Priority(&as), Due: due}, n)
+		top.Offer(d.st.Queue.RankOf(d.now(), &as), n)
 	}
 	if ready := d.st.Queue.First(d.now(), queue.Ready, 1); len(ready) > 0 && d.mayBegin() {
-		i := &d.st.Items[ready[0]]
-		due, _ := d.st.Queue.Due(d.now(), i)
-		top.Offer(queue.Rank{Key: i.Key, Priority: d.st.Queue.Priority(i), Due: due}, len(keys)+ready[0])
+		top.Offer(d.st.Queue.RankOf(d.now(), &d.st.Items[ready[0]]), len(keys)+ready[0])
 	}
 	at := top.Sorted()
 	switch {

@@ -313,8 +313,8 @@ func (p *pacer) nextLook() (at time.Time, why string) {
 				at, why, granted = next, "give the evictions of the next seconds their moments", true
 			}
 		}
-		if out := l.schedule.Out; len(out) > 0 && out[len(out)-1].Ends().After(last) {
-			last = out[len(out)-1].Ends()
+		if out := l.schedule.Out; len(out) > 0 {
+			last = pace.Later(last, out[len(out)-1].Ends())
 		}
 	}
 	if !granted && !last.IsZero() {
