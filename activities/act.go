@@ -176,12 +176,9 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 	})
 }
 
-// holdTasks puts Lifeboat's task on a binding again, or changes it.
-type holdTasks struct{ actor }
-
 // HoldAgain puts Lifeboat's task on a binding whose restored cluster the scheduler took out, or from
 // whose cluster Karmada's own taint manager evicts it: beside the task of that one.
-func (a holdTasks) HoldAgain(ctx context.Context, r MigrationRef) (ActResult, error) {
+func (a actor) HoldAgain(ctx context.Context, r MigrationRef) (ActResult, error) {
 	return a.act(ctx, "hold binding again", r, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
 		switch {
 		case look.Held:
@@ -209,7 +206,7 @@ func (a holdTasks) HoldAgain(ctx context.Context, r MigrationRef) (ActResult, er
 
 // holdPurge is how the copy goes that a hold keeps and of which nothing was frozen: it stays where
 // Never is said, and is released gracefully elsewhere.
-func (a holdTasks) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada.PurgeMode) (karmada.PurgeMode, error) {
+func (a actor) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada.PurgeMode) (karmada.PurgeMode, error) {
 	if frozen != "" {
 		return frozen, nil
 	}
@@ -263,7 +260,7 @@ type MarkRequest struct {
 }
 
 // MarkTask gives Lifeboat's task another reason: from then on no Lifeboat run touches it.
-func (a holdTasks) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
+func (a actor) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
 	return a.act(ctx, "mark task of binding", r.MigrationRef, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
 		if task, _ := b.TaskFor(r.Cluster); !look.Held || task.Reason == r.Reason {
 			return ActResult{End: ActAlready}, nil

@@ -87,8 +87,8 @@ func (a *Activities) ByName() map[string]any {
 		NameObserveWork:       on(a.oldCopies, oldCopies.ObserveWork),
 		NameEndOldCopies:      on(a.oldCopies, oldCopies.EndOldCopies),
 		NameRestore:           on(a.restorer, restorer.Restore),
-		NameHoldAgain:         on(a.holdTasks, holdTasks.HoldAgain),
-		NameMarkTask:          on(a.holdTasks, holdTasks.MarkTask),
+		NameHoldAgain:         on(a.actor, actor.HoldAgain),
+		NameMarkTask:          on(a.actor, actor.MarkTask),
 		NameFindOrphans:       on(a.orphanFinder, orphanFinder.FindOrphans),
 		NameAssessFleet:       on(a.fleetAssessor, fleetAssessor.AssessFleet),
 		NameRecallPacer:       on(a.fleetAssessor, fleetAssessor.RecallPacer),
@@ -97,7 +97,7 @@ func (a *Activities) ByName() map[string]any {
 		NameDropDependents:    on(a.dependents, dependents.DropDependents),
 		NameDropHolder:        on(a.dependents, dependents.DropHolder),
 		NameLiftBans:          on(a.banLifter, banLifter.LiftBans),
-		NameRecordAudit:       func(ctx context.Context, r AuditRequest) error { return a.auditTrail().RecordAudit(ctx, r) },
+		NameRecordAudit:       a.RecordAudit,
 	}
 }
 

@@ -59,7 +59,6 @@ type Targeting struct {
 type affectedLister struct {
 	reader
 	reporter reporter
-	settings *Settings
 	clock    Monotonic
 	meter    Meter
 }

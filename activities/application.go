@@ -48,9 +48,8 @@ type Application struct {
 // applicationAssessor judges the health of one application.
 type applicationAssessor struct {
 	reader
-	leases   leases
-	earlier  Applications // nil: none is known
-	settings *Settings
+	leases  leases
+	earlier Applications // nil: none is known
 }
 
 // AssessApplication reads the copies of a binding, and what it says of its own failover.

@@ -29,26 +29,20 @@ func (r EvictRequest) question() question {
 	return question{approval: r.Approval, attempt: r.Attempt, standing: r.Standing}
 }
 
-// surveyor reads of the fleet's bindings what room and approval rules are judged by.
-type surveyor struct {
-	reader
-	settings *Settings
-}
-
 // measure reads how far the failure goes, once per reading, where an approval rule
 // needs it that no operator has answered.
-func (s surveyor) measure(ctx context.Context, cluster string, q question, on *reading) error {
-	if on.extent != nil || q.answered() || !s.settings.Approval.NeedsExtent() {
+func (k reader) measure(ctx context.Context, cluster string, q question, on *reading) error {
+	if on.extent != nil || q.answered() || !k.settings.Approval.NeedsExtent() {
 		return nil
 	}
-	if on.tally == nil && s.settings.Approval.NeedsTally() {
+	if on.tally == nil && k.settings.Approval.NeedsTally() {
 		return nil // it was not read: then the rules ask
 	}
-	list, err := s.recent().Rules(ctx)
+	list, err := k.recent().Rules(ctx)
 	if err != nil {
 		return err
 	}
-	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: s.settings.RoomUnknownOK}
+	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: k.settings.RoomUnknownOK}
 	for _, c := range on.fleet {
 		// What is being left counts, unless it is only drained: a plan is also made for a healthy one.
 		if faulty, _ := rules.Faulty(list, c); faulty || c.Name == cluster && c.Drain == nil {

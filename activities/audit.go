@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -44,24 +43,18 @@ type AuditRequest struct {
 	Records []record.Audit `json:"records"`
 }
 
-// auditTrail takes the records of workflows.
-type auditTrail struct {
-	sink AuditSink // nil: no audit trail
-	log  *slog.Logger
-}
-
 // RecordAudit appends a batch to the trail. A worker without a sink has nothing to do.
-func (a auditTrail) RecordAudit(ctx context.Context, r AuditRequest) error {
-	if a.sink == nil {
+func (a *Activities) RecordAudit(ctx context.Context, r AuditRequest) error {
+	if a.Audit == nil {
 		return nil
 	}
 	for n := range r.Records {
 		r.Source.complete(&r.Records[n])
 	}
 	metrics := activity.GetMetricsHandler(ctx)
-	if err := a.sink.Append(ctx, r.Records); err != nil {
+	if err := a.Audit.Append(ctx, r.Records); err != nil {
 		metrics.Counter("lifeboat_audit_failures").Inc(1)
-		a.log.ErrorContext(ctx, "could not append to the audit trail: it is tried again",
+		a.Log.ErrorContext(ctx, "could not append to the audit trail: it is tried again",
 			"records", len(r.Records), "workflow", r.Source.Workflow, "error", err)
 		return temporal.NewApplicationErrorWithOptions(
 			fmt.Sprintf("append %d records to the audit trail: %v", len(r.Records), err), ErrorAudit, temporal.ApplicationErrorOptions{Cause: err},

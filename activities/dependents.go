@@ -55,9 +55,8 @@ func (out *DependentsResult) refuse(reason reason.Reason, message string) {
 
 // dependents keeps what a moved binding depends on, for as long as its old copy runs.
 type dependents struct {
-	reader
-	writer
 	guard
+	writer
 	owners Owners
 }
 

@@ -94,7 +94,6 @@ type evictor struct {
 	actor
 	guard
 	judge      judge
-	survey     surveyor
 	dependents dependents
 	pacer      Pacer
 	events     EventRecorder
@@ -130,7 +129,7 @@ func (a evictor) Evict(ctx context.Context, r EvictRequest) (EvictResult, error)
 // evictAt evicts once the permit's moment has come.
 func (a evictor) evictAt(ctx context.Context, r EvictRequest, at attempt) (out EvictResult, err error) {
 	var on reading
-	if err := a.survey.surveyAhead(ctx, r.Key, r.question(), &on); err != nil {
+	if err := a.surveyAhead(ctx, r.Key, r.question(), &on); err != nil {
 		return out, err
 	}
 	// The rest is read after the pause, so that it is as fresh as ever.
@@ -190,7 +189,7 @@ func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, insi
 	if gone || err != nil {
 		return EvictResult{End: EvictGone, Reason: reason.BindingGone}, err
 	}
-	if err := a.survey.readAround(ctx, r.Cluster, r.question(), &b, &on); err != nil {
+	if err := a.readAround(ctx, r.Cluster, r.question(), &b, &on); err != nil {
 		return EvictResult{}, err
 	}
 	out := EvictResult{Resource: resourceName(&b)}

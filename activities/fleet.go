@@ -36,8 +36,7 @@ type FleetResult struct {
 // fleetAssessor judges for the pacer.
 type fleetAssessor struct {
 	reader
-	pacer    Pacer
-	settings *Settings
+	pacer Pacer
 }
 
 // AssessFleet counts the clusters that look failed and judges the pace.

@@ -29,7 +29,7 @@ func (pl *Planner) ForeseeApplication(ctx context.Context, b *karmada.Binding, a
 	for _, c := range rules.CopiesOf(b, failsIn(fleet)) {
 		f := Foreseen{Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectMoves, policy: rules.ApplicationPolicy(b)}
 		on := reading{fleet: fleet}
-		if err := now.worker.surveyor().survey(ctx, &on); err != nil {
+		if err := now.worker.reader().survey(ctx, &on); err != nil {
 			return nil, err
 		}
 		if err := now.foreseeCheck(ctx, ForeseeRequest{Cluster: c.Cluster, At: at}, Terms{}, &f, &on); err != nil {

@@ -20,7 +20,7 @@ func (pl *Planner) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Ter
 		return err
 	}
 	on := reading{fleet: fleet}
-	if err := pl.worker.surveyor().survey(ctx, &on); err != nil {
+	if err := pl.worker.reader().survey(ctx, &on); err != nil {
 		return err
 	}
 	var items []queue.Rank

@@ -8,16 +8,16 @@ import (
 )
 
 // needsSurvey reports whether room, or a question to an operator, decides about a binding.
-func (s surveyor) needsSurvey(b *karmada.Binding, q question) bool {
-	return placement.NeedsRoom(b) || s.settings.Approval.NeedsTally() && !q.answered()
+func (k reader) needsSurvey(b *karmada.Binding, q question) bool {
+	return placement.NeedsRoom(b) || k.settings.Approval.NeedsTally() && !q.answered()
 }
 
 // survey reads what Lifeboat moves have been promised, and where replicas stand, off the
 // bindings of the fleet: from the cache, or page by page where there is none. Nothing of it is
 // kept: the write reads again.
-func (s surveyor) survey(ctx context.Context, on *reading) error {
+func (k reader) survey(ctx context.Context, on *reading) error {
 	room, tally := placement.NewHeadroom(), placement.NewTally()
-	err := s.each(ctx, !s.settings.Approval.NeedsTally(), func(b *karmada.Binding) {
+	err := k.each(ctx, !k.settings.Approval.NeedsTally(), func(b *karmada.Binding) {
 		room.Add(b)
 		tally.Add(b)
 	})
@@ -29,23 +29,23 @@ func (s surveyor) survey(ctx context.Context, on *reading) error {
 
 // surveyAhead is the survey that a write needs, before the moment of its permit: to list the
 // fleet's bindings is the dearest reading there is. Where they are cached it is made at the write.
-func (s surveyor) surveyAhead(ctx context.Context, key karmada.BindingKey, q question, on *reading) error {
-	if s.cached() {
+func (k reader) surveyAhead(ctx context.Context, key karmada.BindingKey, q question, on *reading) error {
+	if k.cached() {
 		return nil
 	}
-	b, gone, err := s.binding(ctx, key, "")
-	if err != nil || gone || !s.needsSurvey(&b, q) {
+	b, gone, err := k.binding(ctx, key, "")
+	if err != nil || gone || !k.needsSurvey(&b, q) {
 		return err
 	}
-	return s.survey(ctx, on)
+	return k.survey(ctx, on)
 }
 
 // readAround reads what one binding is judged against.
-func (s surveyor) readAround(ctx context.Context, cluster string, q question, b *karmada.Binding, on *reading) error {
-	if on.room == nil && s.needsSurvey(b, q) {
-		if err := s.survey(ctx, on); err != nil {
+func (k reader) readAround(ctx context.Context, cluster string, q question, b *karmada.Binding, on *reading) error {
+	if on.room == nil && k.needsSurvey(b, q) {
+		if err := k.survey(ctx, on); err != nil {
 			return err
 		}
 	}
-	return s.measure(ctx, cluster, q, on)
+	return k.measure(ctx, cluster, q, on)
 }

@@ -14,7 +14,6 @@ import (
 
 // judge says whether a binding may leave its cluster, and where it could go.
 type judge struct {
-	reader
 	guard
 	owners Owners
 	moves  Migrations // nil: none can be queried

@@ -97,8 +97,7 @@ type Observation struct {
 // observer judges where the move of a binding stands.
 type observer struct {
 	reader
-	now      func() time.Time
-	settings *Settings
+	now func() time.Time
 }
 
 // Observe re-reads a binding and its clusters and judges where its move stands.

@@ -46,8 +46,7 @@ type Orphan struct {
 // orphanFinder finds hold tasks whose workflow does not run.
 type orphanFinder struct {
 	reader
-	owners   Owners
-	settings *Settings
+	owners Owners
 }
 
 // FindOrphans reads one page of bindings and finds out, by Describe, which owners of

@@ -138,10 +138,7 @@ type PreCheckResult struct {
 
 // preChecker judges due bindings before they get a permit.
 type preChecker struct {
-	reader
-	guard
-	judge    judge
-	survey   surveyor
+	judge
 	reporter reporter
 	pacer    Pacer
 }
@@ -250,10 +247,10 @@ func (p preChecker) fromCache(item Checked) (karmada.Binding, bool) {
 
 func (p preChecker) checkBinding(ctx context.Context, r PreCheckRequest, item Checked, on *reading, b *karmada.Binding) (Check, error) {
 	question := r.question(item)
-	if err := p.survey.readAround(ctx, r.Cluster, question, b, on); err != nil {
+	if err := p.readAround(ctx, r.Cluster, question, b, on); err != nil {
 		return Check{}, err
 	}
-	check, err := p.judge.judgeMigration(ctx, b, r.Cluster, ask{
+	check, err := p.judgeMigration(ctx, b, r.Cluster, ask{
 		frozen:    rules.Policy{PurgeMode: item.Purge, PurgeBySpec: item.PurgeBySpec, State: item.State},
 		byDefault: r.Purge, fence: item.Fence, question: question, reading: *on,
 	})

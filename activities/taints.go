@@ -74,9 +74,8 @@ var evacuationTaint = karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect:
 
 // tainter writes Lifeboat's taints on clusters, and the orders that are recorded there.
 type tainter struct {
-	reader
-	writer
 	guard
+	writer
 	events EventRecorder
 }
 
