@@ -163,22 +163,12 @@ func (m *migration) awaitOldCopy() {
 		return
 	}
 	m.st.To = o.Targets
+	leaves := m.leavesPlace(o)
 	switch {
-	case o.SourceGone:
-		m.on(phase.EventSourceGone)
-	case !o.Placed.OK:
-		m.st.Placed = false
-		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
-		m.on(phase.EventUnplaced)
-		m.report(nil)
+	case leaves:
+	case o.OldWork == nil && m.st.Carries():
+		m.on(phase.EventOldCopyGone)
 	default:
-		obeyed := m.obeys(o)
-		switch {
-		case obeyed:
-		case o.OldWork == nil && m.st.Carries():
-			m.on(phase.EventOldCopyGone)
-		default:
-			m.fences.awaitDeath(o)
-		}
+		m.fences.awaitDeath(o)
 	}
 }

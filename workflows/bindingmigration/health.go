@@ -20,19 +20,8 @@ func (m *migration) awaitHealth() {
 		return
 	}
 	m.st.To = o.Targets
-	switch {
-	case o.SourceGone:
-		m.on(phase.EventSourceGone)
-		return
-	case !o.Placed.OK:
-		m.st.Placed = false
-		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
-		m.on(phase.EventUnplaced)
-		m.report(nil)
-		return
-	}
-	obeyed := m.obeys(o)
-	if obeyed {
+	leaves := m.leavesPlace(o)
+	if leaves {
 		return
 	}
 	left := m.proofs.untilProven(o)
@@ -45,6 +34,22 @@ func (m *migration) awaitHealth() {
 		}
 	}
 	m.proceed(o)
+}
+
+// leavesPlace goes on elsewhere with a binding that was placed: its source or its placement is gone, or an order came.
+func (m *migration) leavesPlace(o activities.Observation) bool {
+	switch {
+	case o.SourceGone:
+		m.on(phase.EventSourceGone)
+	case !o.Placed.OK:
+		m.st.Placed = false
+		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
+		m.on(phase.EventUnplaced)
+		m.report(nil)
+	default:
+		return m.obeys(o)
+	}
+	return true
 }
 
 // proceed goes on with copies that are proven, or go unproven by the terms.

@@ -73,13 +73,8 @@ func (re *reporter) note(reason reason.Reason, message string) {
 // progresses reports whether the phase soon ends by itself, and nothing in the failover depends
 // on its reason.
 func (re *reporter) progresses() bool {
-	switch re.st.Phase {
-	case phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging:
-		return true
-	case phase.MigrationChecking, phase.MigrationQueued, phase.MigrationEvicting, phase.MigrationAwaitingFence, phase.MigrationRestoring,
-		phase.MigrationDone:
-	}
-	return false
+	soon := []phase.Migration{phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging}
+	return slices.Contains(soon, re.st.Phase)
 }
 
 func (re *reporter) reportLater() {

@@ -166,8 +166,7 @@ func (b *bindingOrders) callOff(v bindingVerb) {
 	var i queue.Item
 	switch at := b.st.Queue.Find(v.Binding); {
 	case at >= 0:
-		i = b.st.Items[at]
-		b.st.Queue.Remove(at)
+		i = b.st.Queue.Remove(at)
 	case v.vanished != nil:
 		i = queue.Item{Key: v.vanished.Key, UID: v.vanished.UID, Resource: v.vanished.Resource}
 	default:
@@ -201,7 +200,8 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	} else {
 		st.Intent.Order(workflows.IntentRelease, v.Order)
 	}
-	b.children.start(queue.Item{Key: v.Binding, Policy: -1}, st)
+	b.children.startChild(queue.Item{Key: v.Binding, Policy: -1}, st)
+	b.children.awaitStarts()
 	move, moving := b.st.Migrations[v.Binding.String()]
 	if !moving {
 		return

@@ -45,12 +45,6 @@ func (c *children) startMigration(i queue.Item, permit pace.Permit) {
 	c.startChild(i, workflows.MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
 }
 
-// start starts a child and waits until it runs.
-func (c *children) start(i queue.Item, st workflows.MigrationState) {
-	c.startChild(i, st)
-	c.awaitStarts()
-}
-
 // startChild starts a child that outlives this run, without waiting for the server: many are
 // started in one workflow task. The child counts as running until the server refuses it.
 func (c *children) startChild(i queue.Item, st workflows.MigrationState) {

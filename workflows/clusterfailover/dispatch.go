@@ -95,8 +95,7 @@ func (d *dispatcher) startHolds() {
 		if d.waiting.heldBack(&d.st.Items[at[0]]) {
 			continue
 		}
-		i := d.st.Items[at[0]]
-		d.st.Queue.Remove(at[0])
+		i := d.st.Queue.Remove(at[0])
 		due, why := d.st.Queue.Due(d.now(), &i)
 		d.children.startChild(i, workflows.MigrationState{DueAt: due, Why: why, To: i.To, Start: workflows.StartHold, Returned: i.Returned})
 	}
@@ -116,9 +115,7 @@ func (d *dispatcher) dispatchOne() bool {
 	}
 	permit := d.grants.takePermit()
 	if turn.item >= 0 {
-		item := d.st.Items[turn.item]
-		d.st.Queue.Remove(turn.item)
-		d.children.startMigration(item, permit)
+		d.children.startMigration(d.st.Queue.Remove(turn.item), permit)
 		return true
 	}
 	d.children.permit(d.st.Migrations[turn.move], permit)
@@ -187,8 +184,7 @@ func (d *dispatcher) simulate() {
 		if d.waiting.heldBack(&d.st.Items[ready[0]]) {
 			continue
 		}
-		i := d.st.Items[ready[0]]
-		d.st.Queue.Remove(ready[0]) // its result says that it is judged
+		i := d.st.Queue.Remove(ready[0]) // its result says that it is judged
 		d.outcomes.keep(record.Result{
 			Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeWouldMove, Reason: reason.WouldMove, To: i.To, At: d.now(),
 		})

@@ -258,20 +258,15 @@ func (f *failover) nextWake() (time.Time, string) {
 			at, why = t, what
 		}
 	}
-	switch f.st.Phase {
-	case phase.FailoverEvacuating, phase.FailoverEvacuated:
-		if f.st.GoneAt.IsZero() {
-			f.nextInQueue(sooner)
-		}
-	case phase.FailoverSettling, phase.FailoverStopped:
-		if f.st.Settled.IsZero() {
-			sooner(f.st.ClosedAt.Add(f.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
-		} else if len(f.st.PendingPurges) > 0 {
-			sooner(f.st.Settled.Add(pendingPurgeLate), "old copies are late")
-			sooner(f.st.Settled.Add(f.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
-		}
-	case phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverConfirmed, phase.FailoverRecovering,
-		phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
+	closes := f.st.Phase == phase.FailoverSettling || f.st.Phase == phase.FailoverStopped
+	switch {
+	case f.evacuating():
+		f.nextInQueue(sooner)
+	case closes && f.st.Settled.IsZero():
+		sooner(f.st.ClosedAt.Add(f.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
+	case closes && len(f.st.PendingPurges) > 0:
+		sooner(f.st.Settled.Add(pendingPurgeLate), "old copies are late")
+		sooner(f.st.Settled.Add(f.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
 	}
 	if f.enforcing() && !f.judgement.onlyCordons() {
 		sooner(f.st.AskedAt.Add(f.st.Terms.AskAgain), "tell the pacer again what is wanted")

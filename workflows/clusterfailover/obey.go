@@ -56,29 +56,27 @@ func (f *failover) obeyEnforce(o failoverOrders) {
 	switch {
 	case o.enforce == nil:
 	case o.cancel != nil:
-		o.enforce.refused, o.enforce.done = "it was cancelled meanwhile by "+o.cancel.Who, true
+		o.enforce.end("", flow.Refused("it was cancelled meanwhile by "+o.cancel.Who))
 	default:
-		f.beginEnforcing(o.enforce)
+		o.enforce.end(f.beginEnforcing(o.enforce))
 	}
 }
 
 // beginEnforcing takes the worker's terms again and, where they allow it, begins an attempt in
 // which everything that was observed is listed and judged again. What the rules have
 // seen so far stays: the failure need not be confirmed twice.
-func (f *failover) beginEnforcing(asked *enforcement) {
-	defer func() { asked.done = true }()
+func (f *failover) beginEnforcing(asked *enforcement) (string, error) {
 	ctx := flow.Doing(f.ctx, "may this failover be enforced? asked by "+asked.order.Who)
 	b, err := flow.Run[activities.Begin](ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: f.cluster})
 	if err != nil {
-		asked.refused = "the worker could not be asked: " + err.Error()
-		return
+		return "", flow.Refused("the worker could not be asked: " + err.Error())
 	}
-	if asked.refused = f.wholeOrders.noEnforcing(); asked.refused != "" {
-		return
+	if why := f.wholeOrders.noEnforcing(); why != "" {
+		return "", flow.Refused(why)
 	}
 	if b.Terms.Mode != rules.ModeEnforce {
-		asked.refused = "the worker's own config says observe for " + f.cluster + ": set mode or modes.enforce, restart the workers, and order it again"
-		return
+		return "", flow.Refused("the worker's own config says observe for " + f.cluster +
+			": set mode or modes.enforce, restart the workers, and order it again")
 	}
 	if f.st.Paused == asked.paused {
 		f.standing.endPause() // one that was given since says not yet, and stands
@@ -88,6 +86,7 @@ func (f *failover) beginEnforcing(asked *enforcement) {
 	f.st.Terms = b.Terms
 	f.publisher.showMode()
 	f.adoptDirty, f.dirty = true, true
+	return "enforced from now on, as a new attempt: everything is listed and judged anew", nil
 }
 
 // endObserving ends the attempt that observed: each binding that was to move gets the
@@ -168,14 +167,10 @@ func (w *wholeOrders) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) 
 	w.orders.enforce, w.dirty = asked, true
 	live, _ := workflow.NewDisconnectedContext(ctx) // a cancellation is an order, too, and is obeyed in its turn
 	err := workflow.Await(live, func() bool { return asked.done || w.st.Phase.Terminal() })
-	switch {
-	case err != nil || !asked.done:
+	if err != nil || !asked.done {
 		return "", flow.Refused("this failover ended before it could be enforced")
-	case asked.refused != "":
-		return "", flow.Refused(asked.refused)
-	default:
-		return "enforced from now on, as a new attempt: everything is listed and judged anew", nil
 	}
+	return asked.answer, asked.err
 }
 
 func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {

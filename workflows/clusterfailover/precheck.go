@@ -178,8 +178,7 @@ func (fs *fences) start() {
 			fs.waiting.block(&fs.st.Items[at], reason.WaitingFull, "it waits for a fence, and too many wait already")
 			continue
 		}
-		i := fs.st.Items[at]
-		fs.st.Queue.Remove(at)
+		i := fs.st.Queue.Remove(at)
 		_, why := fs.st.Queue.Due(fs.now(), &i)
 		fs.children.startChild(i, workflows.MigrationState{Start: workflows.StartAwaitFence, Why: why, To: i.To})
 	}

@@ -106,10 +106,9 @@ type confirmation struct {
 // enforcement is an operator's order to turn a failover that observes into one that
 // enforces, and what came of it.
 type enforcement struct {
-	order   workflows.Order
-	paused  *workflows.Order // the pause that stood when it was given: only that one ends with it
-	done    bool
-	refused string // why not
+	order  workflows.Order
+	paused *workflows.Order // the pause that stood when it was given: only that one ends with it
+	reply
 }
 
 // clusterAsk is an order about what stands on the cluster (a drain, a taint, or the end

@@ -62,8 +62,7 @@ func (ts *taints) put() bool {
 // putVirtually is what observe does instead: the taint would stand from now on.
 func (ts *taints) putVirtually() {
 	for _, o := range ts.judgement.evidence().Ripe() {
-		known := slices.ContainsFunc(ts.st.Virtual, func(v corev1.Taint) bool { return v.Key == o.Taint.Key && v.Effect == o.Taint.Effect })
-		if !known {
+		if !karmada.HasTaint(ts.st.Virtual, o.Taint.Key, o.Taint.Effect) {
 			ts.st.Virtual = append(ts.st.Virtual, addedAt(ts.now(), o.Taint))
 			ts.trail.taintChanged(record.AuditTaintAdded, karmada.AddedTaint{Key: o.Taint.Key, Effect: o.Taint.Effect, Rule: o.Rule}, "observed: nothing is written")
 		}

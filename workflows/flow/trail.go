@@ -146,20 +146,18 @@ func (s *TrailWriter) AddActs(id string, r workflows.MigrationReport) {
 
 // AddOutcome records the outcome of a binding in an attempt.
 func (s *TrailWriter) AddOutcome(attempt int, x record.Result) {
-	r := record.Audit{
-		Kind: record.AuditBindingOutcome, Attempt: attempt, Bindings: About(x.Key), Resource: x.Resource, Time: x.At,
-		Outcome: x.Outcome, Reason: x.Reason, Message: x.Message, Cause: x.Cause, To: x.To,
-	}
-	if x.Fence != nil || x.PendingPurge != nil {
-		r.Evidence = map[string]string{}
-	}
+	var fence, owed string
 	if x.Fence != nil {
-		r.Evidence["fence"] = x.Fence.String()
+		fence = x.Fence.String()
 	}
 	if x.PendingPurge != nil {
-		r.Evidence["pendingPurge"] = x.PendingPurge.Namespace + "/" + x.PendingPurge.Work
+		owed = x.PendingPurge.Namespace + "/" + x.PendingPurge.Work
 	}
-	s.Add(r)
+	s.Add(record.Audit{
+		Kind: record.AuditBindingOutcome, Attempt: attempt, Bindings: About(x.Key), Resource: x.Resource, Time: x.At,
+		Outcome: x.Outcome, Reason: x.Reason, Message: x.Message, Cause: x.Cause, To: x.To,
+		Evidence: AddEvidence(nil, "fence", fence, "pendingPurge", owed),
+	})
 }
 
 func (s *TrailWriter) number() string {
