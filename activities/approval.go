@@ -68,8 +68,12 @@ func (j judge) approved(ctx context.Context, b *karmada.Binding, cluster string,
 			return check, err
 		}
 	}
+	rule, kindAsks := j.settings.Kinds.Judge(b, cluster)
+	if rule != rules.KindAsk {
+		kindAsks = ""
+	}
 	asks := j.settings.Approval.Judge(queue.AskInput{
-		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: j.kindAsks(b, cluster), Standing: ask.question.standing,
+		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: kindAsks, Standing: ask.question.standing,
 	})
 	if asks.Automatic() {
 		return check, nil

@@ -57,11 +57,6 @@ func (k reader) bindingsOn(ctx context.Context, cluster string, page Page) (Bind
 	return listed, nil
 }
 
-// BindingLister lists bindings page by page.
-type BindingLister interface {
-	Bindings(ctx context.Context, page Page) (BindingPage, error)
-}
-
 // AllBindings lists every binding, page by page. After an error it ends.
 func AllBindings(ctx context.Context, from BindingLister) iter.Seq2[*karmada.Binding, error] {
 	return func(yield func(*karmada.Binding, error) bool) {

@@ -76,14 +76,14 @@ func (a tainter) takesNoOrder(mode rules.Mode, c karmada.Cluster, wrong string) 
 // drained, where the configuration says so.
 type DrainDeleting struct{ Reader }
 
-// Cluster implements ClusterReader.
+// Cluster implements [Reader].
 func (d DrainDeleting) Cluster(ctx context.Context, name string) (karmada.Cluster, error) {
 	c, err := d.Reader.Cluster(ctx, name)
 	c.Drain = karmada.DrainedByDeletion(c)
 	return c, err
 }
 
-// Clusters implements ClusterReader.
+// Clusters implements [FleetReader].
 func (d DrainDeleting) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	all, err := d.Reader.Clusters(ctx)
 	for i := range all {

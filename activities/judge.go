@@ -188,15 +188,6 @@ func suspects(fleet []karmada.Cluster, b *karmada.Binding, but string) map[strin
 	return out
 }
 
-// kindAsks says why the rule of the binding's kind requires an approval; empty where it does not.
-func (j judge) kindAsks(b *karmada.Binding, cluster string) string {
-	rule, why := j.settings.Kinds.Judge(b, cluster)
-	if rule != rules.KindAsk {
-		return ""
-	}
-	return why
-}
-
 // definitionFree refuses the end of a CRD's copy on the clusters while a binding of its
 // API group stands or is held on one of them. No order and no setting overrides it: the
 // API server of the member would delete every object of that kind.

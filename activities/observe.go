@@ -55,8 +55,6 @@ type Observation struct {
 	// Banned: Lifeboat's hold was released, and what is left of its task keeps the scheduler away.
 	Banned   bool `json:"banned,omitempty"`
 	Targeted bool `json:"targeted,omitempty"`
-	// Replicas are what Lifeboat's task, or the cluster's entry, holds.
-	Replicas int32 `json:"replicas,omitempty"`
 	// Purge is Lifeboat's task's purge mode, Never where the copy is preserved: what a run that
 	// takes it over goes by.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
@@ -147,9 +145,8 @@ func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r Migrati
 		o.sees(task, r.Named)
 	}
 	o.Preserved, o.Purge = b.PreservesCopies, b.EffectivePurge(o.Purge)
-	if target, at := b.Target(r.Cluster); at >= 0 {
-		o.Targeted, o.Replicas = true, target.Replicas
-	}
+	_, at := b.Target(r.Cluster)
+	o.Targeted = at >= 0
 	for _, t := range b.Clusters {
 		o.Targets = append(o.Targets, t.Name)
 	}
@@ -177,9 +174,6 @@ func (o *Observation) sees(task *karmada.Task, named bool) {
 		return
 	}
 	o.Held, o.Purge, o.State = true, task.PurgeMode, task.Carried()
-	if task.Replicas != nil {
-		o.Replicas = *task.Replicas
-	}
 	if task.LeftForGood() && !named {
 		o.TaskNote = task.Reason
 	}

@@ -13,15 +13,10 @@ import (
 
 // All ports return the sentinels of package karmada (ErrConflict, ErrGone, …).
 
-// ClusterReader reads member clusters from the API server.
-type ClusterReader interface {
-	Cluster(ctx context.Context, name string) (karmada.Cluster, error)
+// FleetReader reads every member cluster and every ClusterTaintRule. A rule that cannot be
+// understood comes back with Malformed set, never as an error.
+type FleetReader interface {
 	Clusters(ctx context.Context) ([]karmada.Cluster, error)
-}
-
-// RuleReader reads the ClusterTaintRules. A rule that cannot be understood comes
-// back with Malformed set, never as an error.
-type RuleReader interface {
 	Rules(ctx context.Context) ([]rules.Rule, error)
 }
 
@@ -41,23 +36,15 @@ type BindingPage struct {
 	Next     *Page
 }
 
-// BindingReader reads ResourceBindings and ClusterResourceBindings.
-type BindingReader interface {
-	Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error)
+// BindingLister lists bindings page by page.
+type BindingLister interface {
 	Bindings(ctx context.Context, page Page) (BindingPage, error)
 }
 
-// WorkReader finds the Work of a binding on a cluster (by the binding's permanent
-// id label, in karmada-es-<cluster>), or by its own name. ErrGone when there is none.
-type WorkReader interface {
-	WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error)
-	Work(ctx context.Context, namespace, name string) (karmada.Work, error)
-	// Revision is a hash of the workload as its Work on a cluster has it, the same before and after
-	// scaling; empty where it cannot be known.
-	Revision(ctx context.Context, b *karmada.Binding, cluster string) (string, error)
-	// WorkloadLabels are the labels of the workloads of these bindings, as the manifests in
-	// their Works on a cluster have them. A binding without a Work there is left out.
-	WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error)
+// BindingReader reads ResourceBindings and ClusterResourceBindings.
+type BindingReader interface {
+	BindingLister
+	Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error)
 }
 
 // OptOutReader reads the opt-out annotation of what surrounds a binding: its
@@ -69,20 +56,25 @@ type OptOutReader interface {
 	PolicyAnnotation(ctx context.Context, b *karmada.Binding, name string) (string, error)
 }
 
-// StateReader evaluates state rules over a copy's raw status: labels by name, or an
-// ErrInvalid that says which rule cannot be read.
-type StateReader interface {
-	State(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error)
-}
-
 // Reader is everything that is read from Karmada.
 type Reader interface {
-	ClusterReader
-	RuleReader
+	FleetReader
 	BindingReader
-	WorkReader
 	OptOutReader
-	StateReader
+	Cluster(ctx context.Context, name string) (karmada.Cluster, error)
+	// WorkOf finds the Work of a binding on a cluster (by the binding's permanent id label, in
+	// karmada-es-<cluster>), Work one by its own name. ErrGone when there is none.
+	WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error)
+	Work(ctx context.Context, namespace, name string) (karmada.Work, error)
+	// Revision is a hash of the workload as its Work on a cluster has it, the same before and after
+	// scaling; empty where it cannot be known.
+	Revision(ctx context.Context, b *karmada.Binding, cluster string) (string, error)
+	// WorkloadLabels are the labels of the workloads of these bindings, as the manifests in
+	// their Works on a cluster have them. A binding without a Work there is left out.
+	WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error)
+	// State evaluates state rules over a copy's raw status: labels by name, or an ErrInvalid that
+	// says which rule cannot be read.
+	State(status json.RawMessage, rules []karmada.StateRule) (map[string]string, error)
 }
 
 // TaintWrite adds or removes Lifeboat taints, the evacuation taint included, and Lifeboat's

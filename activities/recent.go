@@ -12,12 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// FleetReader reads every cluster and every rule.
-type FleetReader interface {
-	Clusters(ctx context.Context) ([]karmada.Cluster, error)
-	Rules(ctx context.Context) ([]rules.Rule, error)
-}
-
 // Karmada itself takes seconds to see that a cluster has failed.
 const (
 	recentFor = time.Second   // how old an answer of Recent may be

@@ -133,14 +133,6 @@ func (m Migration) PhaseSince() time.Time {
 	return m.Entered
 }
 
-// Needs says that it needs attention, and why where its reason does not say so.
-func (m Migration) Needs() string {
-	if m.Attention == m.Reason {
-		return "needs attention"
-	}
-	return "needs attention: " + string(m.Attention)
-}
-
 // Targets are where it is, or could go; none once the scheduler said that nothing fits.
 func (m Migration) Targets() []string {
 	if m.Reason == reason.NoClusterFit {

@@ -81,7 +81,7 @@ func (o OldCopy) Dead() reason.Verdict {
 	case o.Fence.Stands(o.Source):
 		return reason.Verdict{OK: true, Reason: reason.Fenced, Message: o.Fence.String()}
 	default:
-		return reason.Verdict{Reason: reason.AwaitingFence, Message: fencing(o.Source.Name, o.Fence)}
+		return AwaitingFence(o.Source.Name, o.Fence)
 	}
 }
 
@@ -96,10 +96,6 @@ func OldCopyGoing(cluster string) reason.Verdict {
 
 // AwaitingFence says why a binding waits for a fence.
 func AwaitingFence(cluster string, void *Fence) reason.Verdict {
-	return reason.Verdict{Reason: reason.AwaitingFence, Message: fencing(cluster, void)}
-}
-
-func fencing(cluster string, void *Fence) string {
 	line := cluster + " does not answer, and the old copy is not proven dead"
 	switch {
 	case void == nil:
@@ -108,7 +104,7 @@ func fencing(cluster string, void *Fence) string {
 	default:
 		line += "; the word of " + void.String() + " is void: the cluster has changed since"
 	}
-	return line
+	return reason.Verdict{Reason: reason.AwaitingFence, Message: line}
 }
 
 // NeedsSource says why a binding waits for its source although an operator may have

@@ -40,15 +40,15 @@ func JudgeHold(b *karmada.Binding, failed string, fleet func(name string) (karma
 		suspect[t.Name] = !known || c.ProvesNothing()
 	}
 	in := HealthInput{Binding: b, Failed: failed, Baseline: BaselineFrom(b, failed), Suspect: suspect}
-	v := &HoldVerdict{Placed: Placed(b, failed), Health: Healthy(in), On: b.Clusters, Unhealthy: in.unhealthy(), SourceReady: source.Ready()}
+	v := &HoldVerdict{Placed: Placed(b, failed), Health: Healthy(in), On: b.Clusters, Unhealthy: in.proving(false), SourceReady: source.Ready()}
 	v.Placed.Candidates, v.Health.Candidates = nil, nil
 	return v
 }
 
-// unhealthy are the targets whose copies prove nothing.
-func (in HealthInput) unhealthy() (names []string) {
+// proving are the targets whose copies prove themselves, or those whose copies do not.
+func (in HealthInput) proving(themselves bool) (names []string) {
 	for _, t := range in.Binding.Clusters {
-		if !in.prove(t).OK {
+		if in.prove(t).OK == themselves {
 			names = append(names, t.Name)
 		}
 	}
@@ -104,12 +104,7 @@ func NewsOf(b *karmada.Binding, failed string) MigrationNews {
 		n.Placed.Message, n.Clusters, n.Observed = "", nil, false
 		return n
 	}
-	in := HealthInput{Binding: b, Failed: failed}
-	for _, t := range b.Clusters {
-		if in.prove(t).OK {
-			n.Proven = append(n.Proven, t.Name)
-		}
-	}
+	n.Proven = HealthInput{Binding: b, Failed: failed}.proving(true)
 	return n
 }
 

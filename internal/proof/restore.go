@@ -75,7 +75,7 @@ func (in RestoreInput) plan() RestorePlan {
 	switch here := in.Binding.ObservedGroup(); {
 	case home < 0:
 		return refuseRestore(reason.RestoreUndone, "its placement does not select %s any more: the scheduler would take it out again", in.Failed)
-	case len(in.Binding.Placement.ClusterAffinities) == 0, in.selectedBy(here):
+	case len(in.Binding.Placement.ClusterAffinities) == 0, in.selectedBy(in.Binding.Placement.Groups()[here]):
 	case len(plan.Others) > 0 || len(in.survivors()) > 0:
 		return refuseRestore(reason.RestoreUndone,
 			"the scheduler stands at affinity group %q and other clusters serve it too: a reschedule would divide from scratch", in.groupName(here))
@@ -208,14 +208,11 @@ func (in RestoreInput) exists(cluster string) bool {
 
 // home is the first affinity group that selects the failed cluster, -1 when none does.
 func (in RestoreInput) home() int {
-	return slices.IndexFunc(in.Binding.Placement.Groups(), func(g karmada.Group) bool {
-		selected, err := g.Affinity.Selects(in.Cluster)
-		return err == nil && selected
-	})
+	return slices.IndexFunc(in.Binding.Placement.Groups(), in.selectedBy)
 }
 
-func (in RestoreInput) selectedBy(i int) bool {
-	selected, err := in.Binding.Placement.Groups()[i].Affinity.Selects(in.Cluster)
+func (in RestoreInput) selectedBy(g karmada.Group) bool {
+	selected, err := g.Affinity.Selects(in.Cluster)
 	return err == nil && selected
 }
 
