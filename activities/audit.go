@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -70,17 +71,10 @@ func (s AuditSource) complete(r *record.Audit) {
 	if !strings.Contains(r.ID, "/") {
 		r.ID = s.First + "/" + r.ID
 	}
-	for _, f := range []struct {
-		field *string
-		from  string
-	}{
-		{&r.Instance, s.Instance}, {&r.Cluster, s.Cluster}, {&r.FailoverID, s.FailoverID}, {&r.Workflow, s.Workflow}, {&r.Run, s.Run},
-	} {
-		if *f.field == "" {
-			*f.field = f.from
-		}
-	}
-	if r.Mode == "" {
-		r.Mode = s.Mode
-	}
+	r.Instance = cmp.Or(r.Instance, s.Instance)
+	r.Cluster = cmp.Or(r.Cluster, s.Cluster)
+	r.FailoverID = cmp.Or(r.FailoverID, s.FailoverID)
+	r.Workflow = cmp.Or(r.Workflow, s.Workflow)
+	r.Run = cmp.Or(r.Run, s.Run)
+	r.Mode = cmp.Or(r.Mode, s.Mode)
 }

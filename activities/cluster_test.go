@@ -109,7 +109,7 @@ func TestAClusterThatIsAnotherOneNowIsGone(t *testing.T) {
 	b.world.DeleteCluster("m1")
 	a = must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.Gone)
-	w := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce})
+	w := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce})
 	require.True(t, w.Gone)
 	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1"})
 	require.True(t, p.Gone)
@@ -157,7 +157,7 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 			b := newBench(t)
 			b.world.SetReady("m1", false)
 			r := activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
+				AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
 			}
 			c.arrange(b, &r)
 			out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
@@ -178,7 +178,7 @@ func TestAnOptOutTakesTheEvacuationTaintAwayBesideAnOperatorsTaint(t *testing.T)
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
 	b.optOutCluster()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true,
+		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true,
 	})
 	require.Empty(t, out.Refused)
 	require.Empty(t, out.Ours)
@@ -192,7 +192,7 @@ func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	remove := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true}
+	remove := activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
 	contradicted := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
 	require.Equal(t, reason.ConditionsMatch, contradicted.Refused, "its rule matches again")
 
@@ -214,7 +214,7 @@ func TestAFailoverThatObservesRemovesNothingEither(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeObserve, RemoveAll: true, EvenIfFailing: true,
+		AssessRequest: m1, Mode: rules.ModeObserve, RemoveAll: true, EvenIfFailing: true,
 	})
 	require.Equal(t, reason.ModeObserve, out.Refused)
 	require.Len(t, out.Ours, 2)
@@ -226,7 +226,7 @@ func TestAnOperatorsOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
+		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
 		StoppedBy: &karmada.StoppedBy{Who: "jane", Why: "it was us", FailoverID: "e1"},
 	})
 	require.Empty(t, out.Ours)
@@ -341,7 +341,7 @@ func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
 			b.world.SetReady("m1", false)
 			b.world.Fail = func(string, string) error { return c.err }
 			_, err := do[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, Add: b.ripe(),
+				AssessRequest: m1, Mode: rules.ModeEnforce, Add: b.ripe(),
 			})
 			var app *temporal.ApplicationError
 			require.ErrorAs(t, err, &app)
@@ -381,7 +381,7 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	var raised events
 	b.acts.Events = &raised
 	b.world.SetReady("m1", false)
-	r := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut}
+	r := activities.TaintRequest{AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut}
 	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints = nil })
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
 	require.Len(t, out.PutBack, 1, "the evacuating taint follows from no rule")
@@ -404,7 +404,7 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 func TestTheEvacuationTaintIsPutOnlyBesideATaintThatMoves(t *testing.T) {
 	b := newBench(t)
 	put := activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
+		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
 	}
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, put)
 	require.Equal(t, reason.ClusterRecovered, r.Refused)
@@ -439,7 +439,7 @@ func (b *bench) network(status corev1.ConditionStatus) {
 func (b *bench) putSoft() activities.TaintResult {
 	b.t.Helper()
 	return must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
+		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
 		Add: []rules.RuleObservation{{Rule: "network", Taint: karmada.RuleTaint{Key: slowKey, Effect: karmada.EffectPreferNoExecute}}},
 	})
 }
@@ -455,17 +455,17 @@ func TestTheEvacuationTaintStaysWhileASoftTaintDoes(t *testing.T) {
 	require.Len(t, b.putSoft().Soft, 1)
 	b.world.SetReady("m1", false)
 	must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(),
+		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(),
 	})
 	b.world.SetReady("m1", true)
 	remove := activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintDrop,
+		AssessRequest: m1, Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintDrop,
 		Remove: []karmada.AddedTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
 	}
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
 	require.Equal(t, []string{slowKey + ":PreferNoExecute", karmada.EvacuatingTaintKey + ":NoSchedule"}, out.Standing)
 
-	all := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true}
+	all := activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
 	require.Equal(t, reason.ConditionsMatch, must[activities.TaintResult](b, activities.NameWriteTaints, all).Refused,
 		"its rule still asks for it")
 	b.network(corev1.ConditionTrue)
@@ -486,7 +486,7 @@ func TestWhatIsGarbledIsNotOverwritten(t *testing.T) {
 	require.Equal(t, reason.ClusterRecovered, b.putSoft().Refused)
 	b.network(corev1.ConditionTrue)
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true,
+		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true,
 	})
 	require.Len(t, out.Ours, 1)
 	require.Equal(t, slowKey, out.Ours[0].Key)

@@ -16,7 +16,7 @@ import (
 func jane() *karmada.Drain { return &karmada.Drain{Who: "jane", Why: "new kernel"} }
 
 func (b *bench) drainRequest() activities.TaintRequest {
-	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Drain: jane()}
+	return activities.TaintRequest{AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Drain: jane()}
 }
 
 // Rules: R4.12-1, R4.12-9.
@@ -90,7 +90,7 @@ func (b *bench) drainTainted() {
 	b.t.Helper()
 	b.drain()
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
+		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
 		Add: []rules.RuleObservation{{Rule: karmada.DrainRule, Match: rules.Matches, Taint: jane().RuleTaint()}},
 	})
 	require.Len(b.t, r.Ours, 2)
@@ -138,7 +138,7 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, fleet[0].Drain)
 	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, ClearDrain: true,
+		AssessRequest: m1, Mode: rules.ModeEnforce, ClearDrain: true,
 	})
 	require.Empty(t, out.Refused)
 	require.Empty(t, b.world.Log("taint"), "there is no order to remove")
@@ -151,7 +151,7 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 func TestNothingIsPutOnAMalformedCluster(t *testing.T) {
 	b := newBench(t)
 	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	request := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut}
+	request := activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut}
 	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Malformed = "annotation " + karmada.AnnotationAddedTaints + ": a number" })
 	require.Equal(t, reason.Malformed, must[activities.TaintResult](b, activities.NameWriteTaints, request).Refused)
 	require.Empty(t, b.world.Log("taint"))
@@ -200,7 +200,7 @@ func disks() karmada.OrderedTaint {
 
 func (b *bench) orderRequest() activities.TaintRequest {
 	o := disks()
-	return activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Order: &o}
+	return activities.TaintRequest{AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Order: &o}
 }
 
 // orders records jane's order of a taint.
@@ -260,7 +260,7 @@ func (b *bench) orderTainted() {
 	b.t.Helper()
 	b.orders()
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
+		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
 		Add: []rules.RuleObservation{{Rule: karmada.TaintRule, Match: rules.Matches, Taint: disks().RuleTaint()}},
 	})
 	require.Len(b.t, r.Ours, 2)

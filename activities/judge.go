@@ -156,10 +156,8 @@ func (j judge) optedOutBy(ctx context.Context, b *karmada.Binding, cluster strin
 	if j.settings.optedOutItself(b) {
 		return byItself, nil
 	}
-	for _, c := range fleet {
-		if c.Name == cluster && rules.OptedOut(c.Annotations) {
-			return "by cluster " + cluster, nil
-		}
+	if c, known := find(fleet, cluster, ""); known && rules.OptedOut(c.Annotations) {
+		return "by cluster " + cluster, nil
 	}
 	return j.Reader.OptedOut(ctx, b)
 }

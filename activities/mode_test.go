@@ -55,7 +55,7 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 			evicted := must[activities.EvictResult](b, activities.NameEvict, r)
 			require.Equal(t, reason.ModeObserve, evicted.Reason)
 			taint := activities.TaintRequest{
-				Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
+				AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
 			}
 			require.Equal(t, reason.ModeObserve, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Refused)
 			require.Len(t, b.world.Log(""), before, "nothing new was begun")
@@ -63,7 +63,7 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 			b.world.SetReady("m1", true)
 			released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
 			require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
-			untaint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", Mode: rules.ModeEnforce, RemoveAll: true}
+			untaint := activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
 			require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, untaint).Ours)
 		})
 	}
@@ -101,7 +101,7 @@ func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
 		Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{{Key: appKey("other")}},
 	})
 	require.Equal(t, reason.SecondEvictor, checked.Checks[0].Reason, "no permit is requested for it")
-	taint := activities.TaintRequest{Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce}
+	taint := activities.TaintRequest{AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce}
 	for what, begin := range map[string]func(*activities.TaintRequest){
 		"a taint of a rule": func(r *activities.TaintRequest) { r.Add, r.EvacuationTaint = b.ripe(), activities.EvacuationTaintPut },
 		"a drain":           func(r *activities.TaintRequest) { r.Drain = &karmada.Drain{Who: "kim", Why: "repair"} },

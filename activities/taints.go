@@ -11,7 +11,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // EvacuationTaint says what to do with the evacuation NoSchedule taint.
@@ -26,23 +25,17 @@ const (
 
 // TaintRequest adds ripe taints, or removes Lifeboat's.
 type TaintRequest struct {
-	Cluster    string                  `json:"cluster"`
-	UID        types.UID               `json:"uid"`
-	FailoverID string                  `json:"failoverID"`
-	Mode       rules.Mode              `json:"mode"`
-	Add        []rules.RuleObservation `json:"add,omitempty"`
-	Remove     []karmada.AddedTaint    `json:"remove,omitempty"`
-	RemoveAll  bool                    `json:"removeAll,omitempty"`
+	AssessRequest                         // the answer is an assessment, too; without virtual taints
+	FailoverID    string                  `json:"failoverID"`
+	Mode          rules.Mode              `json:"mode"`
+	Add           []rules.RuleObservation `json:"add,omitempty"`
+	Remove        []karmada.AddedTaint    `json:"remove,omitempty"`
+	RemoveAll     bool                    `json:"removeAll,omitempty"`
 	// EvenIfFailing removes without asking the rules again: an operator's order.
-	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
-	// Seen, Facts, ExternalProbe and Turns are as in AssessRequest: the answer is an assessment, too.
-	Seen            string              `json:"seen,omitempty"`
-	Facts           []rules.ClusterFact `json:"facts,omitempty"`
-	ExternalProbe   rules.ExternalProbe `json:"externalProbe,omitempty"`
-	Turns           rules.Turns         `json:"turns,omitempty"`
-	EvacuationTaint EvacuationTaint     `json:"evacuationTaint,omitempty"`
-	StoppedBy       *karmada.StoppedBy  `json:"stoppedBy,omitempty"`
-	ClearStopped    bool                `json:"clearStopped,omitempty"`
+	EvenIfFailing   bool               `json:"evenIfFailing,omitempty"`
+	EvacuationTaint EvacuationTaint    `json:"evacuationTaint,omitempty"`
+	StoppedBy       *karmada.StoppedBy `json:"stoppedBy,omitempty"`
+	ClearStopped    bool               `json:"clearStopped,omitempty"`
 	// Drain records the order of a drain; its taint follows from that. ClearDrain ends it.
 	Drain      *karmada.Drain `json:"drain,omitempty"`
 	ClearDrain bool           `json:"clearDrain,omitempty"`
@@ -104,7 +97,7 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 	if err != nil {
 		return TaintResult{}, err
 	}
-	out := TaintResult{Assessment: assess(c, list, r.assess())}
+	out := TaintResult{Assessment: assess(c, list, r.AssessRequest)}
 	w, refused, why := a.planTaints(c, list, r)
 	if refused != "" || w.Empty() {
 		out.Refused, out.Message = refused, why
@@ -123,11 +116,7 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 	a.recordTaint(ctx, after, w, nil)
 	a.recordPutBack(ctx, after, back)
 	a.recordOrders(ctx, after, w, r)
-	return TaintResult{Assessment: assess(after, list, r.assess()), PutBack: back, Dues: duesUnder(moving(after), r.Policies, a.clock.Now())}, nil
-}
-
-func (r TaintRequest) assess() AssessRequest {
-	return AssessRequest{Cluster: r.Cluster, UID: r.UID, Seen: r.Seen, Facts: r.Facts, ExternalProbe: r.ExternalProbe, Turns: r.Turns}
+	return TaintResult{Assessment: assess(after, list, r.AssessRequest), PutBack: back, Dues: duesUnder(moving(after), r.Policies, a.clock.Now())}, nil
 }
 
 // putBack are the taints of a write that are recorded on the cluster, as just read, and do not

@@ -164,7 +164,7 @@ func (b *bench) fail() {
 	b.t.Helper()
 	b.world.SetReady("m1", false)
 	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		Cluster: "m1", UID: "uid-m1", FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
+		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
 	})
 	require.Len(b.t, r.Ours, 2)
 }
@@ -194,6 +194,9 @@ type serverClock struct {
 }
 
 func (c serverClock) ServerNow(context.Context) (time.Time, time.Duration) { return c.b.now, c.b.skew }
+
+// m1 names the cluster that fails.
+var m1 = activities.AssessRequest{Cluster: "m1", UID: "uid-m1"}
 
 func (b *bench) evictRequest() activities.EvictRequest {
 	return activities.EvictRequest{MigrationRef: activities.MigrationRef{

@@ -162,9 +162,7 @@ const statusItems = 2000
 
 // Status is the answer to a query: of a long queue only a part.
 func (s *FailoverState) Status(instance, cluster string, now time.Time) FailoverStatus {
-	out := s.snapshot(now, slices.Clone(s.Queue.MostTelling(statusItems)))
-	out.Instance, out.Name = instance, cluster
-	return out
+	return s.snapshot(instance, cluster, now, slices.Clone(s.Queue.MostTelling(statusItems)))
 }
 
 // Shown is what the page shows: the first of the queue in each state. Of a long queue, Status has
@@ -176,15 +174,16 @@ func (s *FailoverState) Shown(instance, cluster string, now time.Time) *Failover
 			first = append(first, s.Items[at])
 		}
 	}
-	out := s.snapshot(now, first)
-	out.Instance, out.Name = instance, cluster
+	out := s.snapshot(instance, cluster, now, first)
 	return &out
 }
 
 // snapshot is the state with some of the queue in full: a copy, in which what tolerates says when it is due.
-func (s *FailoverState) snapshot(now time.Time, shown []queue.Item) FailoverStatus {
-	out := FailoverStatus{Now: now, FailoverState: *s, States: map[queue.State]int{}}
-	out.WaitingBy = map[reason.Reason]int{}
+func (s *FailoverState) snapshot(instance, cluster string, now time.Time, shown []queue.Item) FailoverStatus {
+	out := FailoverStatus{
+		Instance: instance, Name: cluster, Now: now, FailoverState: *s,
+		States: map[queue.State]int{}, WaitingBy: map[reason.Reason]int{},
+	}
 	for _, i := range s.Items {
 		out.States[i.State]++
 		if i.State == queue.Due || i.State == queue.Ready || i.State == queue.Hold {

@@ -1,6 +1,7 @@
 package bindingmigration
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -146,9 +147,7 @@ func (m *migration) verify() {
 	if look.Held {
 		m.st.Ref.Purge, m.st.Ref.State = look.Purge, look.State // what was written counts, also for a run that takes it over
 	}
-	if m.st.Ref.UID == "" {
-		m.st.Ref.UID = look.UID
-	}
+	m.st.Ref.UID = cmp.Or(m.st.Ref.UID, look.UID)
 	if len(m.st.Ref.Baseline.Clusters) == 0 && look.Baseline != nil {
 		m.st.Ref.Baseline = *look.Baseline // the answer with it is lost
 	}

@@ -1,6 +1,7 @@
 package clusterfailover
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -111,9 +112,7 @@ func (p *preCheck) toCheck(i queue.Item) activities.Checked {
 
 func (p *preCheck) checked(i *queue.Item, c activities.Check) {
 	end := record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Reason: c.Reason, Message: c.Message, At: p.now()}
-	if i.Purge == "" {
-		i.Purge = c.Purge
-	}
+	i.Purge = cmp.Or(i.Purge, c.Purge)
 	p.approvals.unasked(i, c)
 	switch c.End {
 	case activities.CheckPass:

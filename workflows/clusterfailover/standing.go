@@ -1,6 +1,7 @@
 package clusterfailover
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -136,10 +137,7 @@ func (s *standing) endPause() { s.st.Paused = nil }
 // pauseBySignal is the way for when updates fail; a malformed one still pauses, the
 // whole failover when it has no scope: pausing is the safe side.
 func (s *standing) pauseBySignal(o workflows.ScopedOrder) {
-	if o.Who == "" {
-		o.Who = "signal"
-	}
-	o.Who, o.Reason = reason.Summary(o.Who), reason.Summary(o.Reason)
+	o.Who, o.Reason = reason.Summary(cmp.Or(o.Who, "signal")), reason.Summary(o.Reason)
 	if o.Check() != "" || roomFor(s.st.Pauses, o.Scope) != nil {
 		o.Scope = queue.Scope{}
 	}

@@ -39,35 +39,24 @@ func Awaited[T any](name, description string, refuse func(T) error, answer func(
 	return Update{Name: name, Description: description, Refuse: refuse, Answer: answer}
 }
 
-// Signal is one kind of signal that a workflow takes.
+// Signal is one kind of signal that a workflow takes: one message of a channel, false when none is left.
 type Signal struct {
-	name    string
-	receive func(workflow.Selector, workflow.ReceiveChannel)
-	drain   func(workflow.ReceiveChannel)
+	name string
+	take func(workflow.ReceiveChannel) bool
 }
 
 // OnSignal hands every signal of a name to take, a fresh message each time. It never blocks: of a
 // message that is not even of its kind the SDK says nothing, and a blocking receive would wait for
 // the next one while every other channel starves.
 func OnSignal[T any](name string, take func(T)) Signal {
-	one := func(c workflow.ReceiveChannel) bool {
+	return Signal{name: name, take: func(c workflow.ReceiveChannel) bool {
 		var message T
 		received := c.ReceiveAsync(&message)
 		if received {
 			take(message)
 		}
 		return received
-	}
-	return Signal{
-		name: name,
-		receive: func(s workflow.Selector, c workflow.ReceiveChannel) {
-			s.AddReceive(c, func(c workflow.ReceiveChannel, _ bool) { one(c) })
-		},
-		drain: func(c workflow.ReceiveChannel) {
-			for one(c) {
-			}
-		},
-	}
+	}}
 }
 
 // Serve registers the table, and has a coroutine of live take signals as they come.
@@ -89,7 +78,7 @@ func (m *Messages) Serve(ctx, live workflow.Context) error {
 	workflow.Go(live, func(ctx workflow.Context) {
 		s := workflow.NewSelector(ctx)
 		for n, signal := range m.Signals {
-			signal.receive(s, m.channels[n])
+			s.AddReceive(m.channels[n], func(c workflow.ReceiveChannel, _ bool) { signal.take(c) })
 		}
 		for ctx.Err() == nil {
 			s.Select(ctx)
@@ -109,7 +98,8 @@ func Yield(ctx workflow.Context) {
 // Drain takes the signals that are left before a run closes, so that nothing is lost.
 func (m *Messages) Drain() {
 	for n, signal := range m.Signals {
-		signal.drain(m.channels[n])
+		for signal.take(m.channels[n]) {
+		}
 	}
 }
 
