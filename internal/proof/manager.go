@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -25,18 +24,14 @@ func ManagerFresh(before, now ManagerLease, detection time.Duration) reason.Verd
 	led := now.Renewed.Sub(now.Acquired)
 	switch {
 	case now.Holder == "":
-		return managerStale("no process holds the Lease of karmada-controller-manager")
+		return refuse(reason.KarmadaStale, "no process holds the Lease of karmada-controller-manager")
 	case now.Holder != before.Holder || !now.Acquired.Equal(before.Acquired):
-		return managerStale("the Lease of karmada-controller-manager has just changed hands")
+		return refuse(reason.KarmadaStale, "the Lease of karmada-controller-manager has just changed hands")
 	case led < detection:
-		return managerStale(fmt.Sprintf("karmada-controller-manager leads for %s of %s: what it reports may be old", led.Round(time.Second), detection))
+		return refuse(reason.KarmadaStale, "karmada-controller-manager leads for %s of %s: what it reports may be old", led.Round(time.Second), detection)
 	case !now.Renewed.After(before.Renewed):
-		return managerStale("karmada-controller-manager does not renew its Lease: what it reports is old")
+		return refuse(reason.KarmadaStale, "karmada-controller-manager does not renew its Lease: what it reports is old")
 	default:
 		return reason.Verdict{OK: true}
 	}
-}
-
-func managerStale(message string) reason.Verdict {
-	return reason.Verdict{Reason: reason.KarmadaStale, Message: message}
 }

@@ -18,21 +18,17 @@ const ScheduledNoClusterFit = "NoClusterFit"
 // are never placed, whatever the generation says.
 func Placed(b *karmada.Binding, failed string) reason.Verdict {
 	names := karmada.TargetNames(b.Clusters)
-	if _, at := b.Target(failed); at >= 0 {
-		return reason.Verdict{Reason: reason.PutBack, Message: fmt.Sprintf("%s is among the targets %s", failed, reason.List(names))}
-	}
-	if noFit(b) {
-		return reason.Verdict{Reason: reason.NoClusterFit, Message: "the scheduler found no cluster: " + b.Status.Scheduled.Message}
-	}
-	if len(b.Clusters) == 0 {
-		return reason.Verdict{Reason: reason.NotPlaced, Message: "it has no target cluster" + refusal(b)}
-	}
-	if b.Generation != b.Status.ObservedGeneration {
-		return reason.Verdict{Reason: reason.NotPlaced, Message: fmt.Sprintf("the scheduler has seen generation %d of %d",
-			b.Status.ObservedGeneration, b.Generation) + refusal(b)}
-	}
-	if !karmada.ScheduledTrue(b) && !addsUp(b) {
-		return reason.Verdict{Reason: reason.NotPlaced, Message: "the scheduler has not accepted its targets " + reason.List(names) + refusal(b)}
+	switch _, at := b.Target(failed); {
+	case at >= 0:
+		return refuse(reason.PutBack, "%s is among the targets %s", failed, reason.List(names))
+	case noFit(b):
+		return refuse(reason.NoClusterFit, "the scheduler found no cluster: %s", b.Status.Scheduled.Message)
+	case len(b.Clusters) == 0:
+		return refuse(reason.NotPlaced, "it has no target cluster%s", refusal(b))
+	case b.Generation != b.Status.ObservedGeneration:
+		return refuse(reason.NotPlaced, "the scheduler has seen generation %d of %d%s", b.Status.ObservedGeneration, b.Generation, refusal(b))
+	case !karmada.ScheduledTrue(b) && !addsUp(b):
+		return refuse(reason.NotPlaced, "the scheduler has not accepted its targets %s%s", reason.List(names), refusal(b))
 	}
 	return reason.Verdict{OK: true, Reason: reason.Placed, Message: "placed on " + reason.List(names), Candidates: names}
 }
@@ -75,8 +71,8 @@ func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
 		}
 		return v
 	}
-	return reason.Verdict{Reason: reason.RestoreUnanswered, Message: fmt.Sprintf("the scheduler has seen generation %d, Lifeboat's eviction made %d",
-		b.Status.ObservedGeneration, sinceGeneration)}
+	return refuse(reason.RestoreUnanswered, "the scheduler has seen generation %d, Lifeboat's eviction made %d",
+		b.Status.ObservedGeneration, sinceGeneration)
 }
 
 // oursBegan is when the newest of Lifeboat's hold tasks was written, in the whole seconds

@@ -294,13 +294,12 @@ type Ban struct {
 // of the binding until it had; and what parents hold is not to go at all.
 func PlanBan(b *karmada.Binding, source karmada.Cluster, returned, sourceReady bool) Ban {
 	task, _ := b.TaskFor(source.Name)
-	if source.Drain == nil || !source.Drain.Selects(b) || task == nil || len(task.Others()) > 0 {
+	switch {
+	case source.Drain == nil || !source.Drain.Selects(b) || task == nil || len(task.Others()) > 0:
 		return Ban{}
-	}
-	if !returned && !ReturnsToDrained(b, source) {
+	case !returned && !ReturnsToDrained(b, source):
 		return Ban{}
-	}
-	if !sourceReady {
+	case !sourceReady:
 		return Ban{Wanted: true, Reason: reason.SchedulerReturnsIt, Message: "the scheduler would put it back, and " + source.Name + " does not answer: its old copy is held"}
 	}
 	return Ban{Wanted: true}
