@@ -11,27 +11,25 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// question is what an operator was, or was not, asked about one binding in one attempt.
-type question struct {
-	approval *queue.Approval
-	attempt  int
-	standing []queue.ApprovalRule
+// Question is what an operator was, or was not, asked about one binding in one attempt.
+type Question struct {
+	// Approval is an operator's yes in Attempt, nil without; Standing are approval rules that
+	// asked before in that attempt.
+	Approval *queue.Approval      `json:"approval,omitempty"`
+	Attempt  int                  `json:"attempt,omitempty"`
+	Standing []queue.ApprovalRule `json:"standing,omitempty"`
 }
 
 // answered: an operator has answered, and no rule has to be judged.
-func (q question) answered() bool { return q.approval.Holds(q.attempt) }
+func (q Question) answered() bool { return q.Approval.Holds(q.Attempt) }
 
-func (r PreCheckRequest) question(item Checked) question {
-	return question{approval: item.Approval, attempt: r.Attempt, standing: r.Standing}
-}
-
-func (r EvictRequest) question() question {
-	return question{approval: r.Approval, attempt: r.Attempt, standing: r.Standing}
+func (r PreCheckRequest) question(item Checked) Question {
+	return Question{Approval: item.Approval, Attempt: r.Attempt, Standing: r.Standing}
 }
 
 // measure reads how far the failure goes, once per reading, where an approval rule
 // needs it that no operator has answered.
-func (k reader) measure(ctx context.Context, cluster string, q question, on *reading) error {
+func (k reader) measure(ctx context.Context, cluster string, q Question, on *reading) error {
 	if on.extent != nil || q.answered() || !k.settings.Approval.NeedsExtent() {
 		return nil
 	}
@@ -73,7 +71,7 @@ func (j judge) approved(ctx context.Context, b *karmada.Binding, cluster string,
 		kindAsks = ""
 	}
 	asks := j.settings.Approval.Judge(queue.AskInput{
-		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: kindAsks, Standing: ask.question.standing,
+		Binding: b, Purge: check.Purge, Extent: ask.extent, Kind: kindAsks, Standing: ask.question.Standing,
 	})
 	if asks.Automatic() {
 		return check, nil
@@ -83,7 +81,7 @@ func (j judge) approved(ctx context.Context, b *karmada.Binding, cluster string,
 }
 
 // needsSurvey reports whether room, or a question to an operator, decides about a binding.
-func (k reader) needsSurvey(b *karmada.Binding, q question) bool {
+func (k reader) needsSurvey(b *karmada.Binding, q Question) bool {
 	return placement.NeedsRoom(b) || k.settings.Approval.NeedsTally() && !q.answered()
 }
 
@@ -104,7 +102,7 @@ func (k reader) survey(ctx context.Context, on *reading) error {
 
 // surveyAhead is the survey that a write needs, before the moment of its permit: to list the
 // fleet's bindings is the dearest reading there is. Where they are cached it is made at the write.
-func (k reader) surveyAhead(ctx context.Context, key karmada.BindingKey, q question, on *reading) error {
+func (k reader) surveyAhead(ctx context.Context, key karmada.BindingKey, q Question, on *reading) error {
 	if k.cached() {
 		return nil
 	}
@@ -116,7 +114,7 @@ func (k reader) surveyAhead(ctx context.Context, key karmada.BindingKey, q quest
 }
 
 // readAround reads what one binding is judged against.
-func (k reader) readAround(ctx context.Context, cluster string, q question, b *karmada.Binding, on *reading) error {
+func (k reader) readAround(ctx context.Context, cluster string, q Question, b *karmada.Binding, on *reading) error {
 	if on.room == nil && k.needsSurvey(b, q) {
 		if err := k.survey(ctx, on); err != nil {
 			return err

@@ -12,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
-	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
@@ -22,12 +21,8 @@ import (
 // EvictRequest is one attempt to move a binding off its cluster, under one permit.
 type EvictRequest struct {
 	MigrationRef
-	Policy rules.Policy `json:"policy"`
-	// Approval is an operator's yes in Attempt, nil without; Standing are approval rules that
-	// asked before in that attempt. The write judges the rules once more.
-	Approval *queue.Approval      `json:"approval,omitempty"`
-	Attempt  int                  `json:"attempt,omitempty"`
-	Standing []queue.ApprovalRule `json:"standing,omitempty"`
+	Policy   rules.Policy `json:"policy"`
+	Question              // the write judges the approval rules once more
 	// Permit is what this attempt uses.
 	Permit pace.Permit `json:"permit"`
 	// Unhealthy is the copy whose application is the reason, nil where its cluster is.
@@ -129,7 +124,7 @@ func (a evictor) Evict(ctx context.Context, r EvictRequest) (EvictResult, error)
 // evictAt evicts once the permit's moment has come.
 func (a evictor) evictAt(ctx context.Context, r EvictRequest, at attempt) (out EvictResult, err error) {
 	var on reading
-	if err := a.surveyAhead(ctx, r.Key, r.question(), &on); err != nil {
+	if err := a.surveyAhead(ctx, r.Key, r.Question, &on); err != nil {
 		return out, err
 	}
 	// The rest is read after the pause, so that it is as fresh as ever.
@@ -189,7 +184,7 @@ func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, insi
 	if gone || err != nil {
 		return EvictResult{End: EvictGone, Reason: reason.BindingGone}, err
 	}
-	if err := a.readAround(ctx, r.Cluster, r.question(), &b, &on); err != nil {
+	if err := a.readAround(ctx, r.Cluster, r.Question, &b, &on); err != nil {
 		return EvictResult{}, err
 	}
 	out := EvictResult{Resource: resourceName(&b)}
@@ -228,7 +223,7 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 		return stop, err
 	}
 	check, err := a.judge.judgeMigration(ctx, at.binding, r.Cluster, ask{
-		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, question: r.question(), reading: at.reading,
+		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, question: r.Question, reading: at.reading,
 	})
 	if err != nil {
 		return false, err

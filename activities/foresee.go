@@ -26,14 +26,11 @@ type ForeseeRequest struct {
 	// Windows are those of a failover that runs already, nil without; so are Virtual, the
 	// taints that would stand in observe, Frozen, when toleration clocks stood still, and
 	// Policies, what its attempt has frozen of bindings.
-	Windows  rules.Windows
-	Virtual  []corev1.Taint
-	Frozen   []rules.Interval
-	Policies map[karmada.BindingKey]rules.Policy
-	// Snoozed, Paused and Priority are what operators ordered about bindings of that failover.
-	Snoozed  queue.Scoped[time.Time]
-	Paused   queue.Scoped[struct{}]
-	Priority queue.Scoped[int32]
+	Windows        rules.Windows
+	Virtual        []corev1.Taint
+	Frozen         []rules.Interval
+	Policies       map[karmada.BindingKey]rules.Policy
+	queue.Standing // what operators ordered about bindings of that failover
 	// Pace is the fleet's as the pacer says; nil has it judged as if the cluster had failed.
 	Pace *pace.Pace
 	// Rate is an operator's order to the pacer, nil without.
@@ -213,7 +210,7 @@ func (pl *Planner) foreseeTaints(ctx context.Context, r ForeseeRequest, out *For
 		delete(reasons, w.Key())
 		out.Rules = append(out.Rules, rule)
 		if !rule.At.IsZero() && !rule.Stands && karmada.Triggers(w.Taint.Effect) {
-			moments = append(moments, moment{at: rule.At, put: []corev1.Taint{foreseenTaint(w.Taint, rule.At)}})
+			moments = append(moments, moment{at: rule.At, put: []corev1.Taint{TaintAt(w.Taint, rule.At)}})
 		}
 	}
 	out.refused(c, reasons)
@@ -252,9 +249,9 @@ func compareZeroLast(x, y time.Time) int {
 	return x.Compare(y)
 }
 
-func foreseenTaint(t karmada.RuleTaint, at time.Time) corev1.Taint {
-	added := metav1.NewTime(at)
-	return corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: &added}
+// TaintAt is the taint of a rule as it stands from a moment on.
+func TaintAt(t karmada.RuleTaint, at time.Time) corev1.Taint {
+	return corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: new(metav1.NewTime(at))}
 }
 
 // inOrder sorts moments, puts those of one time together, and lets every taint stand on.

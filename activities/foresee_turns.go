@@ -39,8 +39,9 @@ func (pl *Planner) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Ter
 			return err
 		}
 		if f.Prospect == ProspectMoves && !f.Paused {
-			line.Went()
-			f.begins(out.Pace, when)
+			if line.Went(); out.Pace.Flows() { // while nothing is issued no turn comes
+				f.Begins = when
+			}
 		}
 		out.Bindings = append(out.Bindings, *f)
 	}
@@ -50,13 +51,6 @@ func (pl *Planner) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Ter
 		}
 	}
 	return nil
-}
-
-// begins: while nothing is issued no turn comes.
-func (f *Foreseen) begins(p pace.Pace, when time.Time) {
-	if p.Flows() {
-		f.Begins = when
-	}
 }
 
 // foreseeCheck runs the pre-check, and promises room to what would go.

@@ -63,7 +63,7 @@ type ask struct {
 	frozen    rules.Policy // only its purge mode and state rules count
 	byDefault karmada.PurgeMode
 	fence     *proof.Fence
-	question  question
+	question  Question
 	reading
 }
 
@@ -200,7 +200,7 @@ func (m movesOf) judge(r PreCheckRequest, item Checked, check Check) Check {
 	until, tooOften := m.until[item.Key.String()]
 	switch q := r.question(item); {
 	case check.End != CheckPass && check.End != CheckFence:
-	case q.approval.LiftsCap(q.attempt):
+	case q.Approval.LiftsCap(q.Attempt):
 	case m.err != nil:
 		return check.ends(CheckBlocked, reason.FleetUnknown, "the pacer does not answer: "+m.err.Error())
 	case tooOften:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -190,7 +189,7 @@ func (a releaser) detection(r ReleaseRequest) time.Duration {
 // probe of each target, or the wait until a death would have shown.
 func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Observation) reason.Verdict {
 	if len(r.ProvenOn) > 0 && proof.Joined(r.ProvenOn, look.On) {
-		return reason.Verdict{Reason: reason.NotHealthy, Message: "it was placed elsewhere since it was found healthy"}
+		return proof.Refuse(reason.NotHealthy, "it was placed elsewhere since it was found healthy")
 	}
 	must := a.mustHold(r, Observation{})
 	if r.HealthyFor < must {
@@ -205,20 +204,18 @@ func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Obs
 		return notLongEnough(r.HealthyFor, must)
 	case a.prober == nil:
 		// The migration counts on a probe: refused for the time, it would begin again for ever.
-		return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
-			"this worker's own config has no probe: health must hold for %s", must)}
+		return proof.Refuse(reason.ProbeFailed, "this worker's own config has no probe: health must hold for %s", must)
 	}
 	for _, target := range look.Targets {
 		if err := a.prober.Probe(ctx, target); err != nil {
-			return reason.Verdict{Reason: reason.ProbeFailed, Message: fmt.Sprintf(
-				"%s did not answer a probe (%v): health must hold for %s", target, err, must)}
+			return proof.Refuse(reason.ProbeFailed, "%s did not answer a probe (%v): health must hold for %s", target, err, must)
 		}
 	}
 	return reason.Verdict{OK: len(look.Targets) > 0, Reason: reason.NotPlaced}
 }
 
 func notLongEnough(held, must time.Duration) reason.Verdict {
-	return reason.Verdict{Reason: reason.NotHealthy, Message: fmt.Sprintf("healthy for %s of %s", held.Round(time.Second), must)}
+	return proof.Refuse(reason.NotHealthy, "healthy for %s of %s", held.Round(time.Second), must)
 }
 
 // judged is what the plug-ins say at the release: the built-in ones look again, of
@@ -228,7 +225,7 @@ func (r ReleaseRequest) judged(look Observation) reason.Verdict {
 	proofs := append([]proof.Proof{{Plugin: proof.PluginResourceHealth, Verdict: look.Health}}, r.Proofs...)
 	v := r.Plugins.Judge(proofs)
 	if v.OK && len(r.Proofs) > 0 && !samePlacement(r.ProvenOn, look.On) {
-		return reason.Verdict{Reason: reason.NotHealthy, Message: "its placement has changed since the plug-ins answered"}
+		return proof.Refuse(reason.NotHealthy, "its placement has changed since the plug-ins answered")
 	}
 	return v
 }
@@ -263,7 +260,7 @@ type leases struct {
 // of the Lease, for as long as a leader may be silent. Call it before the binding is read.
 func (l leases) managerFresh(ctx context.Context, detection time.Duration) (reason.Verdict, error) {
 	if l.manager == nil {
-		return managerUnseen("no Lease of karmada-controller-manager is configured"), nil
+		return proof.Refuse(reason.KarmadaUnseen, "no Lease of karmada-controller-manager is configured"), nil
 	}
 	var v reason.Verdict
 	before, err := l.manager.ManagerLease(ctx)
@@ -271,7 +268,7 @@ func (l leases) managerFresh(ctx context.Context, detection time.Duration) (reas
 		v, err = l.leads(ctx, l.manager, before, detection)
 	}
 	if errors.Is(err, karmada.ErrGone) || errors.Is(err, karmada.ErrForbidden) {
-		return managerUnseen("the Lease of karmada-controller-manager cannot be read: " + err.Error()), nil
+		return proof.Refuse(reason.KarmadaUnseen, "the Lease of karmada-controller-manager cannot be read: %v", err), nil
 	}
 	return v, err
 }
@@ -312,12 +309,7 @@ func (l leases) controllerWatched(ctx context.Context, before proof.ManagerLease
 			return v
 		}
 	}
-	return reason.Verdict{Reason: reason.NotHealthy, Message: "the controller has not watched for all of the last " +
-		long.Round(time.Second).String() + ": a look comes first"}
-}
-
-func managerUnseen(message string) reason.Verdict {
-	return reason.Verdict{Reason: reason.KarmadaUnseen, Message: message}
+	return proof.Refuse(reason.NotHealthy, "the controller has not watched for all of the last %s: a look comes first", long.Round(time.Second))
 }
 
 // needsManager reports whether a release goes by what Karmada reports: an order needs no proof,

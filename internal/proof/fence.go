@@ -91,7 +91,7 @@ func (o OldCopy) HealthToo() bool { return o.Gone && o.Carries }
 
 // OldCopyGoing says why a Directly move waits although its source answers.
 func OldCopyGoing(cluster string) reason.Verdict {
-	return refuse(reason.OldCopyGoing, "Karmada deletes the old copy on %s first; the new one begins when it is gone", cluster)
+	return Refuse(reason.OldCopyGoing, "Karmada deletes the old copy on %s first; the new one begins when it is gone", cluster)
 }
 
 // AwaitingFence says why a binding waits for a fence.
@@ -111,6 +111,6 @@ func AwaitingFence(cluster string, void *Fence) reason.Verdict {
 // proven the old copy dead: the labels reach the new copy only through a source that
 // deletes the old one first.
 func NeedsSource(cluster string) reason.Verdict {
-	return refuse(reason.StateNeedsSource, "%s does not answer, and Karmada hands the state on only once it has deleted the old copy there; "+
+	return Refuse(reason.StateNeedsSource, "%s does not answer, and Karmada hands the state on only once it has deleted the old copy there; "+
 		"it waits for %[1]s, or for an operator who lets it go on without its state", cluster)
 }

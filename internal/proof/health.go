@@ -42,7 +42,7 @@ func ReleasableUnproven(b *karmada.Binding, failed string, suspect map[string]bo
 			return reason.Verdict{OK: true, Reason: reason.Unproven}
 		}
 	}
-	return refuse(reason.TargetNotReady, "no target of it is on a cluster that is Ready and not failing: the held copy may be the last one")
+	return Refuse(reason.TargetNotReady, "no target of it is on a cluster that is Ready and not failing: the held copy may be the last one")
 }
 
 // Joined reports whether a cluster is a target now that was none before: what was proven of
@@ -61,11 +61,11 @@ func Healthy(in HealthInput) reason.Verdict {
 	b := in.Binding
 	switch _, at := b.Target(in.Failed); {
 	case at >= 0:
-		return refuse(reason.PutBack, "%s is among the targets again", in.Failed)
+		return Refuse(reason.PutBack, "%s is among the targets again", in.Failed)
 	case len(b.Clusters) == 0:
-		return refuse(reason.NotPlaced, "it has no target cluster")
+		return Refuse(reason.NotPlaced, "it has no target cluster")
 	case b.Workload && b.Placement.Divided() && b.Replicas > 0 && !addsUp(b):
-		return refuse(reason.NotHealthy, "%d of %d replicas have a target", karmada.SumOf(b.Clusters), b.Replicas)
+		return Refuse(reason.NotHealthy, "%d of %d replicas have a target", karmada.SumOf(b.Clusters), b.Replicas)
 	}
 	fresh, kept := in.split()
 	if len(fresh) == 0 {
@@ -101,20 +101,20 @@ func (in HealthInput) prove(t karmada.TargetCluster) reason.Verdict {
 	item := in.Binding.Item(t.Name)
 	switch {
 	case in.Suspect[t.Name]:
-		return refuse(reason.TargetNotReady, "cluster %s is itself not Ready or failing: its status proves nothing", t.Name)
+		return Refuse(reason.TargetNotReady, "cluster %s is itself not Ready or failing: its status proves nothing", t.Name)
 	case item == nil:
-		return refuse(reason.NotHealthy, "%s reports no status of it yet", t.Name)
+		return Refuse(reason.NotHealthy, "%s reports no status of it yet", t.Name)
 	case item.Malformed != "":
-		return refuse(reason.NotHealthy, "its status on %s cannot be understood: %s", t.Name, item.Malformed)
+		return Refuse(reason.NotHealthy, "its status on %s cannot be understood: %s", t.Name, item.Malformed)
 	case stale(in.Binding, item):
-		return refuse(reason.NotHealthy, "%s reports on an older generation of it than %d", t.Name, *item.Generation)
+		return Refuse(reason.NotHealthy, "%s reports on an older generation of it than %d", t.Name, *item.Generation)
 	}
 	// The count says more than Karmada's word: a Deployment with one of two ready is Unhealthy.
 	if ready := readyCount(in.Binding, item); item.Applied && ready >= 0 && ready < int64(t.Replicas) {
-		return refuse(reason.NotHealthy, "%d of %d replicas ready on %s", ready, t.Replicas, t.Name)
+		return Refuse(reason.NotHealthy, "%d of %d replicas ready on %s", ready, t.Replicas, t.Name)
 	}
 	if !saysHealthy(in.Binding, item) {
-		return refuse(reason.NotHealthy, "its copy on %s is %s", t.Name, describe(item))
+		return Refuse(reason.NotHealthy, "its copy on %s is %s", t.Name, describe(item))
 	}
 	return reason.Verdict{OK: true, Reason: reason.Healthy}
 }
@@ -127,22 +127,22 @@ func (in HealthInput) noWorse(t karmada.TargetCluster) reason.Verdict {
 	item := in.Binding.Item(t.Name)
 	switch {
 	case in.Suspect[t.Name]:
-		return refuse(reason.TargetWorse, "its copy on %s was healthy, and that cluster is itself not Ready or failing now", t.Name)
+		return Refuse(reason.TargetWorse, "its copy on %s was healthy, and that cluster is itself not Ready or failing now", t.Name)
 	case item == nil || item.Malformed != "":
-		return refuse(reason.TargetWorse, "its copy on %s was healthy and has no usable status now", t.Name)
+		return Refuse(reason.TargetWorse, "its copy on %s was healthy and has no usable status now", t.Name)
 	case !saysHealthy(in.Binding, item):
-		return refuse(reason.TargetWorse, "its copy on %s was healthy and is %s now", t.Name, describe(item))
+		return Refuse(reason.TargetWorse, "its copy on %s was healthy and is %s now", t.Name, describe(item))
 	}
 	// A copy that was scaled down may have fewer ready than it had.
 	want := min(was.Ready, int64(t.Replicas))
 	if ready := readyCount(in.Binding, item); ready >= 0 && ready < want {
-		return refuse(reason.TargetWorse, "on %s %d replicas were ready and %d are now", t.Name, was.Ready, ready)
+		return Refuse(reason.TargetWorse, "on %s %d replicas were ready and %d are now", t.Name, was.Ready, ready)
 	}
 	return reason.Verdict{OK: true}
 }
 
-// refuse is a verdict that proves nothing, and why.
-func refuse(why reason.Reason, format string, args ...any) reason.Verdict {
+// Refuse is a verdict that proves nothing, and why.
+func Refuse(why reason.Reason, format string, args ...any) reason.Verdict {
 	return reason.Verdict{Reason: why, Message: fmt.Sprintf(format, args...)}
 }
 

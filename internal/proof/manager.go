@@ -24,13 +24,13 @@ func ManagerFresh(before, now ManagerLease, detection time.Duration) reason.Verd
 	led := now.Renewed.Sub(now.Acquired)
 	switch {
 	case now.Holder == "":
-		return refuse(reason.KarmadaStale, "no process holds the Lease of karmada-controller-manager")
+		return Refuse(reason.KarmadaStale, "no process holds the Lease of karmada-controller-manager")
 	case now.Holder != before.Holder || !now.Acquired.Equal(before.Acquired):
-		return refuse(reason.KarmadaStale, "the Lease of karmada-controller-manager has just changed hands")
+		return Refuse(reason.KarmadaStale, "the Lease of karmada-controller-manager has just changed hands")
 	case led < detection:
-		return refuse(reason.KarmadaStale, "karmada-controller-manager leads for %s of %s: what it reports may be old", led.Round(time.Second), detection)
+		return Refuse(reason.KarmadaStale, "karmada-controller-manager leads for %s of %s: what it reports may be old", led.Round(time.Second), detection)
 	case !now.Renewed.After(before.Renewed):
-		return refuse(reason.KarmadaStale, "karmada-controller-manager does not renew its Lease: what it reports is old")
+		return Refuse(reason.KarmadaStale, "karmada-controller-manager does not renew its Lease: what it reports is old")
 	default:
 		return reason.Verdict{OK: true}
 	}

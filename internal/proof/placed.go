@@ -22,15 +22,15 @@ func Placed(b *karmada.Binding, failed string) reason.Verdict {
 	names := karmada.TargetNames(b.Clusters)
 	switch _, at := b.Target(failed); {
 	case at >= 0:
-		return refuse(reason.PutBack, "%s is among the targets %s", failed, reason.List(names))
+		return Refuse(reason.PutBack, "%s is among the targets %s", failed, reason.List(names))
 	case noFit(b):
-		return refuse(reason.NoClusterFit, "the scheduler found no cluster: %s", b.Status.Scheduled.Message)
+		return Refuse(reason.NoClusterFit, "the scheduler found no cluster: %s", b.Status.Scheduled.Message)
 	case len(b.Clusters) == 0:
-		return refuse(reason.NotPlaced, "it has no target cluster%s", refusal(b))
+		return Refuse(reason.NotPlaced, "it has no target cluster%s", refusal(b))
 	case b.Generation != b.Status.ObservedGeneration:
-		return refuse(reason.NotPlaced, "the scheduler has seen generation %d of %d%s", b.Status.ObservedGeneration, b.Generation, refusal(b))
+		return Refuse(reason.NotPlaced, "the scheduler has seen generation %d of %d%s", b.Status.ObservedGeneration, b.Generation, refusal(b))
 	case !karmada.ScheduledTrue(b) && !addsUp(b):
-		return refuse(reason.NotPlaced, "the scheduler has not accepted its targets %s%s", reason.List(names), refusal(b))
+		return Refuse(reason.NotPlaced, "the scheduler has not accepted its targets %s%s", reason.List(names), refusal(b))
 	}
 	return reason.Verdict{OK: true, Reason: reason.Placed, Message: "placed on " + reason.List(names), Candidates: names}
 }
@@ -73,7 +73,7 @@ func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
 		}
 		return v
 	}
-	return refuse(reason.RestoreUnanswered, "the scheduler has seen generation %d, Lifeboat's eviction made %d",
+	return Refuse(reason.RestoreUnanswered, "the scheduler has seen generation %d, Lifeboat's eviction made %d",
 		b.Status.ObservedGeneration, sinceGeneration)
 }
 

@@ -76,7 +76,7 @@ func (in StateInput) read() (map[string]string, reason.Verdict) {
 		return nil, unreadable("%s", why)
 	}
 	if len(in.Status) == 0 || string(in.Status) == "null" {
-		return nil, refuse(reason.StateNotCollected, "its status on %s was never collected: there is no state to preserve", in.Source.Name)
+		return nil, Refuse(reason.StateNotCollected, "its status on %s was never collected: there is no state to preserve", in.Source.Name)
 	}
 	labels, err := in.Read(in.Status, in.Rules)
 	if err != nil {

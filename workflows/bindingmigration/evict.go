@@ -47,8 +47,9 @@ func (m *migration) check() {
 func (m *migration) evict() {
 	var out activities.EvictResult
 	request := activities.EvictRequest{
-		MigrationRef: m.st.Ref, Policy: m.st.Policy, Approval: m.st.Approval, Attempt: m.st.Attempt, Standing: m.st.Standing,
-		Permit: m.st.Permit, Unhealthy: m.st.Unhealthy, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
+		MigrationRef: m.st.Ref, Policy: m.st.Policy,
+		Question: activities.Question{Approval: m.st.Approval, Attempt: m.st.Attempt, Standing: m.st.Standing},
+		Permit:   m.st.Permit, Unhealthy: m.st.Unhealthy, QueuedAt: m.st.QueuedAt, DueAt: m.st.DueAt,
 	}
 	m.st.Evicted = workflows.WriteSent
 	m.on(phase.EventWriteSent)

@@ -16,7 +16,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/temporal"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // taints are what Lifeboat writes on the cluster; in observe, what would stand there.
@@ -63,7 +62,7 @@ func (ts *taints) put() bool {
 func (ts *taints) putVirtually() {
 	for _, o := range ts.judgement.evidence().Ripe() {
 		if !karmada.HasTaint(ts.st.Virtual, o.Taint.Key, o.Taint.Effect) {
-			ts.st.Virtual = append(ts.st.Virtual, addedAt(ts.now(), o.Taint))
+			ts.st.Virtual = append(ts.st.Virtual, activities.TaintAt(o.Taint, ts.now()))
 			ts.trail.taintChanged(record.AuditTaintAdded, karmada.AddedTaint{Key: o.Taint.Key, Effect: o.Taint.Effect, Rule: o.Rule}, "observed: nothing is written")
 		}
 	}
@@ -72,13 +71,9 @@ func (ts *taints) putVirtually() {
 // foreseen are the taints that put is about to write.
 func (ts *taints) foreseen() (taints []corev1.Taint) {
 	for _, o := range ts.mayAdd(ts.judgement.evidence().Ripe()) {
-		taints = append(taints, addedAt(ts.now(), o.Taint))
+		taints = append(taints, activities.TaintAt(o.Taint, ts.now()))
 	}
 	return taints
-}
-
-func addedAt(now time.Time, t karmada.RuleTaint) corev1.Taint {
-	return corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: new(metav1.NewTime(now))}
 }
 
 // cordonVirtually is what observe does instead of a write.
