@@ -343,10 +343,9 @@ func (a restorer) cannotTakeBack(ctx context.Context, r RestoreRequest, b *karma
 func (r RestoreRequest) joined(b *karmada.Binding) []string {
 	var names []string
 	for _, t := range b.Clusters {
-		if !proof.Joined(r.baseline(b).Clusters, []karmada.TargetCluster{t}) {
-			continue
+		if proof.Joined(r.baseline(b).Clusters, []karmada.TargetCluster{t}) {
+			names = append(names, t.Name)
 		}
-		names = append(names, t.Name)
 	}
 	return names
 }

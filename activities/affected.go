@@ -236,15 +236,11 @@ type packedPage struct {
 func (p TargetingPage) MarshalJSON() ([]byte, error) {
 	out := packedPage{page: page(p)}
 	if len(p.Items) > packAbove {
-		var packed bytes.Buffer
-		w, err := flate.NewWriter(&packed, flate.DefaultCompression)
-		if err == nil {
-			err = errors.Join(json.NewEncoder(w).Encode(p.Items), w.Close())
-		}
-		if err != nil {
+		var err error
+		if out.Packed, err = Pack(p.Items); err != nil {
 			return nil, fmt.Errorf("compress a page of bindings: %w", err)
 		}
-		out.Items, out.Packed = nil, packed.Bytes()
+		out.Items = nil
 	}
 	return json.Marshal(out)
 }
@@ -254,11 +250,26 @@ func (p *TargetingPage) UnmarshalJSON(data []byte) error {
 	var in packedPage
 	err := json.Unmarshal(data, &in)
 	if err == nil && len(in.Packed) > 0 {
-		err = json.NewDecoder(flate.NewReader(bytes.NewReader(in.Packed))).Decode(&in.Items)
+		err = Unpack(in.Packed, &in.Items)
 	}
 	if err != nil {
 		return fmt.Errorf("read a page of bindings: %w", err)
 	}
 	*p = TargetingPage(in.page)
 	return nil
+}
+
+// Pack is a value as JSON, compressed.
+func Pack(value any) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
+	if err == nil {
+		err = errors.Join(json.NewEncoder(w).Encode(value), w.Close())
+	}
+	return packed.Bytes(), err
+}
+
+// Unpack reads what Pack wrote.
+func Unpack(packed []byte, into any) error {
+	return json.NewDecoder(flate.NewReader(bytes.NewReader(packed))).Decode(into)
 }

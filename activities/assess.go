@@ -88,8 +88,11 @@ func (a clusterAssessor) AssessCluster(ctx context.Context, r AssessRequest) (As
 
 func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 	out := Assessment{
-		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Standing: standingNames(c), Drain: c.Drain, Ordered: c.Ordered,
+		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Drain: c.Drain, Ordered: c.Ordered,
 		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable, Turns: rules.TurnsOf(c),
+	}
+	for _, t := range c.Taints {
+		out.Standing = append(out.Standing, t.Key+":"+string(t.Effect))
 	}
 	if c.Malformed != "" {
 		// No window moves by what cannot be read: what turns meanwhile is for the next that can.

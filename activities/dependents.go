@@ -77,12 +77,12 @@ func (d dependents) HoldDependents(ctx context.Context, r DependentsRequest) (De
 	if gone || err != nil {
 		return out, classify("read parent", r.Key.String(), err) // of one that is gone the eviction will say so
 	}
-	found, err := d.dependentsOf(ctx, &parent)
+	keys, unknown, err := d.dependentsOf(ctx, &parent)
 	if err != nil {
 		return out, classify("find dependents of", r.Key.String(), err)
 	}
-	out.refuse(found.reason, found.why)
-	for _, key := range found.keys {
+	out.refuse(unknown.Reason, unknown.Message)
+	for _, key := range keys {
 		if out.Reason != reason.None {
 			return out, nil
 		}
@@ -144,40 +144,34 @@ func (d dependents) rewriteHolders(
 	return p, err
 }
 
-// found are the bindings of a parent's dependents, or why they are not known.
-type found struct {
-	keys   []karmada.BindingKey
-	reason reason.Reason
-	why    string
-}
-
-// dependentsOf finds the bindings of a parent's dependents, in the cache where it selects them by label.
-func (d dependents) dependentsOf(ctx context.Context, parent *karmada.Binding) (found, error) {
+// dependentsOf finds the bindings of a parent's dependents, in the cache where it selects them by label. The verdict
+// says why they are not known.
+func (d dependents) dependentsOf(ctx context.Context, parent *karmada.Binding) ([]karmada.BindingKey, reason.Verdict, error) {
 	listed := karmada.DependenciesOf(parent)
 	switch {
 	case !parent.PropagateDeps:
-		return found{}, nil
+		return nil, reason.Verdict{}, nil
 	case listed.Malformed != "":
-		return found{reason: reason.Malformed, why: listed.Malformed}, nil
+		return nil, proof.Refuse(reason.Malformed, "%s", listed.Malformed), nil
 	case !listed.Selected:
-		return found{keys: listed.Keys}, nil
+		return listed.Keys, reason.Verdict{}, nil
 	}
 	err := d.each(ctx, false, func(b *karmada.Binding) {
 		if b.RequiredIn(parent.Key) {
 			listed.Keys = appendKey(listed.Keys, b.Key)
 		}
 	})
-	return found{keys: listed.Keys}, err
+	return listed.Keys, reason.Verdict{}, err
 }
 
 // dependentsHeld looks whether the Work of every dependent stays when its parent
 // leaves: the write of an eviction checks this on fresh state.
 func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding, r EvictRequest) (reason.Reason, string, error) {
-	all, err := d.dependentsOf(ctx, parent)
-	if err != nil || all.reason != reason.None {
-		return all.reason, all.why, err
+	keys, unknown, err := d.dependentsOf(ctx, parent)
+	if err != nil || unknown.Reason != reason.None {
+		return unknown.Reason, unknown.Message, err
 	}
-	for _, key := range all.keys {
+	for _, key := range keys {
 		b, gone, err := d.binding(ctx, key, "")
 		if err != nil {
 			return reason.None, "", err
@@ -202,7 +196,9 @@ func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (De
 		return out, classify("read parent", r.Key.String(), err)
 	}
 	keys := r.Held
-	if r.Lost || r.Search && (gone || mayHaveDependents(&parent)) {
+	// One that has no dependents, and had none before propagateDeps was switched off, needs no search.
+	had := gone || parent.PropagateDeps || karmada.DependenciesOf(&parent).Known
+	if r.Lost || r.Search && had {
 		named, err := d.search(ctx, func(b *karmada.Binding) bool { return heldBy(b, r.MigrationRef) })
 		if err != nil {
 			return out, classify("search dependents of", r.Key.String(), err)
@@ -222,12 +218,6 @@ func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (De
 		}
 	}
 	return out, nil
-}
-
-// mayHaveDependents reports whether a binding has dependents, or had some until propagateDeps
-// was switched off: the others need no search.
-func mayHaveDependents(b *karmada.Binding) bool {
-	return b.PropagateDeps || karmada.DependenciesOf(b).Known
 }
 
 func heldBy(b *karmada.Binding, r MigrationRef) bool {

@@ -142,14 +142,6 @@ func (a tainter) recordPutBack(ctx context.Context, c karmada.Cluster, back []ka
 	}
 }
 
-func standingNames(c karmada.Cluster) []string {
-	var out []string
-	for _, t := range c.Taints {
-		out = append(out, t.Key+":"+string(t.Effect))
-	}
-	return out
-}
-
 // planTaints decides what of the request still follows from the rules now.
 func (a tainter) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest) (TaintWrite, reason.Reason, string) {
 	w := TaintWrite{Cluster: c, FailoverID: r.FailoverID, ClearStopped: r.ClearStopped && c.Stopped != nil}

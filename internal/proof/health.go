@@ -3,6 +3,7 @@ package proof
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -67,7 +68,8 @@ func Healthy(in HealthInput) reason.Verdict {
 	case b.Workload && b.Placement.Divided() && b.Replicas > 0 && !addsUp(b):
 		return Refuse(reason.NotHealthy, "%d of %d replicas have a target", karmada.SumOf(b.Clusters), b.Replicas)
 	}
-	fresh, kept := in.split()
+	fresh := slices.DeleteFunc(slices.Clone(b.Clusters), func(t karmada.TargetCluster) bool { return !in.Baseline.exceeded(t) })
+	kept := slices.DeleteFunc(slices.Clone(b.Clusters), in.Baseline.exceeded)
 	if len(fresh) == 0 {
 		fresh, kept = kept, nil
 	}
@@ -83,18 +85,6 @@ func Healthy(in HealthInput) reason.Verdict {
 	}
 	names := karmada.TargetNames(fresh)
 	return reason.Verdict{OK: true, Reason: reason.Healthy, Message: "proven healthy on " + reason.List(names), Candidates: names}
-}
-
-// split separates the targets that were added or grew since the baseline from the others.
-func (in HealthInput) split() (fresh, kept []karmada.TargetCluster) {
-	for _, t := range in.Binding.Clusters {
-		if in.Baseline.exceeded(t) {
-			fresh = append(fresh, t)
-			continue
-		}
-		kept = append(kept, t)
-	}
-	return fresh, kept
 }
 
 func (in HealthInput) prove(t karmada.TargetCluster) reason.Verdict {
@@ -279,14 +269,10 @@ func (base Baseline) had(cluster string) bool {
 // Karmada keeps the copies of dead clusters Healthy for ever, and a copy that was
 // dead before the eviction cannot be worse after it.
 func (base Baseline) Doubting(suspect map[string]bool) Baseline {
-	health := make(map[string]CopyHealth, len(base.Health))
+	base.Health = maps.Clone(base.Health)
 	for name, h := range base.Health {
-		if suspect[name] {
-			h.Healthy = false
-		}
-		health[name] = h
+		base.Health[name] = CopyHealth{Healthy: h.Healthy && !suspect[name], Ready: h.Ready}
 	}
-	base.Health = health
 	return base
 }
 

@@ -1,13 +1,11 @@
 package clusterfailover
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
@@ -148,16 +146,16 @@ func (r *run) carry() workflows.ClusterFailoverParams {
 	for most := carryItems; ; {
 		r.st.Queue.LeaveForLater(r.now(), most)
 		raw, err := json.Marshal(r.st)
+		if err == nil && len(raw) > maxPlain {
+			p.Packed, err = activities.Pack(json.RawMessage(raw))
+		}
 		if err != nil {
 			r.log.Error("could not write the state down", "error", err)
-			p.State = r.st
+		}
+		if err != nil || len(raw) <= maxPlain {
+			p.State, p.Packed = r.st, nil
 			return p
 		}
-		if len(raw) <= maxPlain {
-			p.State = r.st
-			return p
-		}
-		p.Packed = deflate(raw)
 		over := len(p.Packed)/3*4 - maxCarried // base64 makes four bytes of three
 		if over <= 0 {
 			return p
@@ -172,30 +170,11 @@ func (r *run) carry() workflows.ClusterFailoverParams {
 	}
 }
 
-func deflate(raw []byte) []byte {
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.DefaultCompression)
-	if err == nil {
-		_, err = w.Write(raw)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		panic(fmt.Sprintf("compress into memory: %v", err)) // it cannot fail
-	}
-	return out.Bytes()
-}
-
 // unpack reads what carry packed. What cannot be read stops the workflow's task, not
 // the workflow: nothing is lost, and a worker that can read it goes on.
 func unpack(packed []byte) *workflows.FailoverState {
-	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 	st := &workflows.FailoverState{}
-	if err == nil {
-		err = json.Unmarshal(raw, st)
-	}
-	if err != nil {
+	if err := activities.Unpack(packed, st); err != nil {
 		panic(fmt.Sprintf("read the state of the run before: %v", err))
 	}
 	return st
