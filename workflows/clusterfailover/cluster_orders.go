@@ -25,7 +25,8 @@ type clusterOrders struct {
 }
 
 // askCluster hands an order to the main loop and waits for its answer.
-func (co *clusterOrders) askCluster(ctx workflow.Context, ask *clusterAsk) (string, error) {
+func (co *clusterOrders) askCluster(ctx workflow.Context, by workflows.Order, obey func() (string, error)) (string, error) {
+	ask := &clusterAsk{by: by, obey: obey}
 	co.asks, co.dirty = append(co.asks, ask), true
 	live, _ := workflow.NewDisconnectedContext(ctx)
 	if err := workflow.Await(live, func() bool { return ask.done }); err != nil {
@@ -44,7 +45,7 @@ func (co *clusterOrders) obey() {
 		}
 		ask := co.asks[0]
 		co.asks, co.dirty = co.asks[1:], true
-		ask.end(ask.obey(ask))
+		ask.end(ask.obey())
 		if ask.err == nil {
 			co.clusterDirty = true
 			co.judgement.assess() // before anything is done under the taints of a moment ago
@@ -74,29 +75,27 @@ func (co *clusterOrders) beginsNothing(what string) string {
 	return ""
 }
 
-func (co *clusterOrders) obeyDrain(ask *clusterAsk) (string, error) {
+func (co *clusterOrders) obeyDrain(by workflows.Order, d *karmada.Drain) (string, error) {
 	if why := co.beginsNothing("a drain"); why != "" {
 		return "", flow.Refused(why)
 	}
 	before := co.st.Cluster.Drain
-	ask.drain.FailoverID = co.st.FailoverID
-	err := co.taints.orderWritten("record that "+ask.by.Who+" drains "+co.cluster, activities.TaintRequest{Drain: ask.drain})
+	d.FailoverID = co.st.FailoverID
+	err := co.taints.orderWritten("record that "+by.Who+" drains "+co.cluster, activities.TaintRequest{Drain: d})
 	if err != nil {
 		return "", err
 	}
-	d := ask.drain
-	co.trail.ordered(workflows.UpdateDrain, ask.by, queue.Scope{}, "selector", d.Selector, "rate", flow.RateOf(d.Rate), "honourTolerations", flow.Yes(d.HonourTolerations))
+	co.trail.ordered(workflows.UpdateDrain, by, queue.Scope{}, "selector", d.Selector, "rate", flow.RateOf(d.Rate), "honourTolerations", flow.Yes(d.HonourTolerations))
 	if before == nil { // the same order given twice lets nothing go sooner
 		co.draining.begin()
 	}
-	co.judgement.drained(ask.drain)
+	co.judgement.drained(d)
 	co.listDirty = true
-	_ = workflow.UpsertMemo(co.ctx, map[string]any{MemoDrain: ask.by.Who + ": " + ask.by.Reason})
+	_ = workflow.UpsertMemo(co.ctx, map[string]any{MemoDrain: by.Line()})
 	return "draining: every binding moves off it at the fleet's pace, its old copy held until the new one is healthy", nil
 }
 
-func (co *clusterOrders) obeyUndrain(ask *clusterAsk) (string, error) {
-	by := ask.by
+func (co *clusterOrders) obeyUndrain(by workflows.Order) (string, error) {
 	switch {
 	case co.st.Cluster.Drain == nil || !co.st.GoneAt.IsZero():
 		return "", flow.Refused("it is not being drained")
@@ -109,35 +108,34 @@ func (co *clusterOrders) obeyUndrain(ask *clusterAsk) (string, error) {
 	}
 	co.trail.ordered(workflows.UpdateUndrain, by, queue.Scope{})
 	co.judgement.drained(nil)
-	_ = workflow.UpsertMemo(co.ctx, map[string]any{MemoDrain: "ended by " + by.Who + ": " + by.Reason})
+	_ = workflow.UpsertMemo(co.ctx, map[string]any{MemoDrain: "ended by " + by.Line()})
 	return "undrained: what has not moved stays, what is unplaced is put back, what moved stays moved", nil
 }
 
 func (co *clusterOrders) orderDrain(ctx workflow.Context, o workflows.DrainOrder) (string, error) {
-	return co.askCluster(ctx, &clusterAsk{obey: co.obeyDrain, by: o.Order, drain: &karmada.Drain{
-		Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
-	}})
+	d := &karmada.Drain{Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations}
+	return co.askCluster(ctx, o.Order, func() (string, error) { return co.obeyDrain(o.Order, d) })
 }
 
 func (co *clusterOrders) orderUndrain(ctx workflow.Context, o workflows.Order) (string, error) {
-	return co.askCluster(ctx, &clusterAsk{obey: co.obeyUndrain, by: o})
+	return co.askCluster(ctx, o, func() (string, error) { return co.obeyUndrain(o) })
 }
 
-func (co *clusterOrders) obeyTaint(ask *clusterAsk) (string, error) {
+func (co *clusterOrders) obeyTaint(by workflows.Order, t karmada.OrderedTaint) (string, error) {
 	if why := co.beginsNothing("a taint"); why != "" {
 		return "", flow.Refused(why)
 	}
-	ask.taint.FailoverID = co.st.FailoverID
-	err := co.taints.orderWritten(fmt.Sprintf("record that %s taints %s with %s", ask.by.Who, co.cluster, ask.taint), activities.TaintRequest{Order: &ask.taint})
+	t.FailoverID = co.st.FailoverID
+	err := co.taints.orderWritten(fmt.Sprintf("record that %s taints %s with %s", by.Who, co.cluster, t), activities.TaintRequest{Order: &t})
 	if err != nil {
 		return "", err
 	}
-	co.trail.ordered(workflows.UpdateTaint, ask.by, queue.Scope{}, "taint", ask.taint.String())
-	return fmt.Sprintf("tainted with %s: what does not tolerate it moves, until lifeboat taint %s --end", ask.taint, co.cluster), nil
+	co.trail.ordered(workflows.UpdateTaint, by, queue.Scope{}, "taint", t.String())
+	return fmt.Sprintf("tainted with %s: what does not tolerate it moves, until lifeboat taint %s --end", t, co.cluster), nil
 }
 
-func (co *clusterOrders) obeyUntaint(ask *clusterAsk) (string, error) {
-	ended, why := co.endsOrders(ask.taint)
+func (co *clusterOrders) obeyUntaint(by workflows.Order, t karmada.OrderedTaint) (string, error) {
+	ended, why := co.endsOrders(t)
 	if why != "" {
 		return "", flow.Refused(why)
 	}
@@ -146,11 +144,11 @@ func (co *clusterOrders) obeyUntaint(ask *clusterAsk) (string, error) {
 		names[n] = o.String()
 	}
 	list := strings.Join(names, ", ")
-	err := co.taints.orderWritten(ask.by.Who+" ends the order of "+list+" on "+co.cluster, activities.TaintRequest{EndOrders: ended, EndedBy: ask.by.Line()})
+	err := co.taints.orderWritten(by.Who+" ends the order of "+list+" on "+co.cluster, activities.TaintRequest{EndOrders: ended, EndedBy: by.Line()})
 	if err != nil {
 		return "", err
 	}
-	co.trail.ordered(workflows.UpdateUntaint, ask.by, queue.Scope{}, "taint", list)
+	co.trail.ordered(workflows.UpdateUntaint, by, queue.Scope{}, "taint", list)
 	return "untainted of " + list + ": what it moved stays moved, what is unplaced is put back where nothing else speaks for a failure", nil
 }
 
@@ -181,18 +179,15 @@ func (co *clusterOrders) endsOrders(t karmada.OrderedTaint) (ended []karmada.Ord
 }
 
 // taintOf is an order about a taint, as read makes it out.
-func (co *clusterOrders) taintOf(verb, description string, read func(workflows.TaintOrder) (karmada.OrderedTaint, string), obey func(*clusterAsk) (string, error)) flow.Update {
+func (co *clusterOrders) taintOf(verb, description string, read func(workflows.TaintOrder) (karmada.OrderedTaint, string), obey func(workflows.Order, karmada.OrderedTaint) (string, error)) flow.Update {
 	return flow.Awaited(verb, description, func(o workflows.TaintOrder) error {
 		if _, wrong := read(o); wrong != "" {
 			return flow.Refused(wrong)
 		}
 		return flow.RefuseOrder(o.Order)
 	}, func(ctx workflow.Context, o workflows.TaintOrder) (string, error) {
-		taint, wrong := read(o)
-		if wrong != "" {
-			return "", flow.Refused(wrong)
-		}
-		return co.askCluster(ctx, &clusterAsk{obey: obey, by: o.Order, taint: taint})
+		taint, _ := read(o)
+		return co.askCluster(ctx, o.Order, func() (string, error) { return obey(o.Order, taint) })
 	})
 }
 

@@ -112,10 +112,8 @@ type enforcement struct {
 // clusterAsk is an order about what stands on the cluster (a drain, a taint, or the end
 // of one) until the main loop answers it: only the main loop has read the cluster and the mode.
 type clusterAsk struct {
-	drain *karmada.Drain       // of UpdateDrain
-	taint karmada.OrderedTaint // of UpdateTaint, and of UpdateUntaint where it names one
-	by    workflows.Order
-	obey  func(*clusterAsk) (string, error)
+	by   workflows.Order
+	obey func() (string, error)
 	reply
 }
 
