@@ -247,9 +247,7 @@ func (a *Activities) evictor() evictor {
 
 func (a *Activities) restorer() restorer { return restorer{a.actor(), a.Events} }
 
-func (a *Activities) releaser() releaser {
-	return releaser{a.actor(), a.leases(), a.Prober}
-}
+func (a *Activities) releaser() releaser { return releaser{a.actor(), a.leases(), a.Prober} }
 
 func (a *Activities) dependents() dependents { return dependents{a.guard(), a.writer(), a.Owners} }
 

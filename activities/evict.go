@@ -98,7 +98,8 @@ type evictor struct {
 // re-decides everything that made this binding due, and then makes one write. It sends nothing
 // after the permit has passed, and it is never retried under the same one.
 func (a evictor) Evict(ctx context.Context, r EvictRequest) (EvictResult, error) {
-	at := a.attempt(ctx)
+	began, skew := a.clock.ServerNow(ctx)
+	at := attempt{began: began, skew: skew, since: a.clock.Start()}
 	if !a.mayEnforce(r.Mode) {
 		return a.evicted(r, refuse(reason.ModeObserve, "this worker's own config, or the failover, says observe")), nil
 	}
@@ -176,9 +177,12 @@ func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, insi
 		return EvictResult{}, err
 	}
 	on.fleet = fleet
-	c, no := a.evictsFrom(fleet, r)
-	if no != nil {
-		return *no, nil
+	c, known := find(fleet, r.Cluster, r.ClusterUID)
+	if !known {
+		return EvictResult{End: EvictClusterGone, Reason: reason.ClusterGone}, nil
+	}
+	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
+		return refuse(cause, why), nil
 	}
 	b, gone, err := a.binding(ctx, r.Key, r.UID)
 	if gone || err != nil {
@@ -194,19 +198,6 @@ func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, insi
 	// A copy that was dead before the eviction cannot be worse after it.
 	out.Baseline = proof.BaselineOf(&b).Doubting(suspects(fleet, &b, r.Cluster))
 	return a.writeEviction(ctx, r, &b, out, inside)
-}
-
-// evictsFrom finds the cluster, or says why nothing is evicted from it.
-func (a evictor) evictsFrom(fleet []karmada.Cluster, r EvictRequest) (karmada.Cluster, *EvictResult) {
-	c, ok := find(fleet, r.Cluster, r.ClusterUID)
-	if !ok {
-		return c, &EvictResult{End: EvictClusterGone, Reason: reason.ClusterGone}
-	}
-	if cause, why := a.beginsNothing(r.Mode, c); cause != reason.None {
-		no := refuse(cause, why)
-		return c, &no
-	}
-	return c, nil
 }
 
 // sight is what one attempt decides on, just read.

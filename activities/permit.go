@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -43,11 +42,6 @@ type attempt struct {
 	began time.Time     // by the server's clock
 	skew  time.Duration // by how much this machine's clock is ahead of it
 	since func() time.Duration
-}
-
-func (a evictor) attempt(ctx context.Context) attempt {
-	began, skew := a.clock.ServerNow(ctx)
-	return attempt{began: began, skew: skew, since: a.clock.Start()}
 }
 
 // now is what the server's clock shows.

@@ -220,8 +220,7 @@ type MigrationAdopted struct {
 // FleetObserved starts the pacer and reports to it that clusters came, went or changed.
 type FleetObserved struct {
 	// Probed are the results of the external probe so far, nil where it has nothing to add.
-	Probed          rules.Probed `json:"probed,omitempty"`
-	ResourceVersion string       `json:"resourceVersion,omitempty"`
+	Probed rules.Probed `json:"probed,omitempty"`
 }
 
 // PermitsUsed reports evictions that stand.

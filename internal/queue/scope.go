@@ -73,11 +73,9 @@ type Scoped[T any] map[Scope]T
 // Narrowest is what the narrowest scope that covers a binding says: a word about the
 // binding itself goes before one about its namespace, and that before one about all.
 func (s Scoped[T]) Narrowest(key karmada.BindingKey) (T, bool) {
-	if len(s) > 0 {
-		for _, scope := range scopesOf(key) {
-			if v, ok := s[scope]; ok {
-				return v, true
-			}
+	for _, scope := range scopesOf(key) {
+		if v, ok := s[scope]; ok {
+			return v, true
 		}
 	}
 	var none T

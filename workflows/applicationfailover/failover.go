@@ -78,8 +78,8 @@ func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failove
 		f.st = &workflows.ApplicationState{Key: p.Binding, FailoverID: info.WorkflowExecution.RunID, Began: now, Entered: now, Phase: phase.ApplicationUnhealthy}
 		f.st.Audit = &workflows.Trail{Sent: now} // its first records are not urgent
 	}
-	f.trail = flow.NewTrailWriter(live, flow.TrailOptions{
-		Left: f.st.Audit, Dirty: &f.dirty, On: func() bool { return f.st.Look.Terms.Audit },
+	f.trail = flow.NewTrailWriter(live, &f.st.Audit, flow.TrailOptions{
+		Dirty: &f.dirty, On: func() bool { return f.st.Look.Terms.Audit },
 		Source: func() activities.AuditSource {
 			return activities.AuditSource{
 				Instance: p.Instance, Cluster: f.st.Cluster, FailoverID: f.st.FailoverID, Mode: f.st.Look.Terms.Mode,
@@ -87,7 +87,6 @@ func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failove
 			}
 		},
 	})
-	f.st.Audit = nil
 	return f
 }
 

@@ -59,8 +59,9 @@ func (c *children) startChild(i queue.Item, st workflows.MigrationState) {
 	if policy := c.st.Queue.PolicyOf(&i); policy != nil {
 		st.Policy = *policy
 	}
-	c.trail.move(i, st)
-	child := flow.StartMigration(c.ctx, workflows.BindingMigrationParams{Instance: c.instance, State: st}, migrationSummary(i, c.cluster, st), migrationDetails)
+	summary := migrationSummary(i, c.cluster, st)
+	c.trail.move(i, st, summary)
+	child := flow.StartMigration(c.ctx, workflows.BindingMigrationParams{Instance: c.instance, State: st}, summary, migrationDetails)
 	move := workflows.Migration{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Attempt: c.st.Attempt, Policy: i.Policy, Tries: i.Tries, Queued: i.Queued, Purge: i.Purge, Fence: i.Fence,
 		Phase: phase.MigrationChecking, Since: c.now(), Heard: c.now(), Holds: st.Start == workflows.StartHold,

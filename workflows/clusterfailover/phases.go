@@ -224,14 +224,19 @@ func (f *failover) closeQueue(cancelled *workflows.Order) {
 		return
 	}
 	f.affected.listLate()
+	f.endQueue(func(i queue.Item) { f.outcomes.abandon(i, cancelled) })
+	f.children.signalRecovery(cancelled)
+}
+
+// endQueue dispatches nothing any more, and ends every queued binding.
+func (f *failover) endQueue(end func(queue.Item)) {
 	f.st.ClosedAt = f.now()
 	f.grants.drop()
 	for _, i := range f.st.Items {
-		f.outcomes.abandon(i, cancelled)
+		end(i)
 	}
 	f.outcomes.endLater(phase.OutcomeAbandoned)
 	f.st.Items = nil
-	f.children.signalRecovery(cancelled)
 }
 
 // actStopped applies no rule and dispatches nothing. Lifeboat's taints are gone; when
@@ -274,15 +279,11 @@ func (f *failover) end(event phase.FailoverEvent, reason reason.Reason) {
 // for the execution namespace is gone with the cluster.
 func (f *failover) actGone() {
 	if f.st.ClosedAt.IsZero() {
-		f.st.ClosedAt = f.now()
-		f.grants.drop()
-		for _, i := range f.st.Items {
+		f.endQueue(func(i queue.Item) {
 			if i.Was {
 				f.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: f.now()})
 			}
-		}
-		f.outcomes.endLater(phase.OutcomeAbandoned)
-		f.st.Items = nil
+		})
 		f.children.signalAll(workflows.SignalBindingObserved, func(m workflows.Migration) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
 	}
 	left := f.leaveCluster()

@@ -23,16 +23,15 @@ import (
 // state.
 type trail struct {
 	flow.TrailWriter
-	st                *workflows.FailoverState
-	instance, cluster string
+	st *workflows.FailoverState
 }
 
 // newTrail begins this run's part of the trail, with what the run before left to be written.
 func newTrail(ctx workflow.Context, p workflows.ClusterFailoverParams, dirty *bool) trail {
 	info := workflow.GetInfo(ctx).WorkflowExecution
 	st := p.State
-	t := trail{st: st, instance: p.Instance, cluster: p.Cluster, TrailWriter: flow.NewTrailWriter(ctx, flow.TrailOptions{
-		Left: st.Audit, Dirty: dirty,
+	return trail{st: st, TrailWriter: flow.NewTrailWriter(ctx, &st.Audit, flow.TrailOptions{
+		Dirty: dirty,
 		// Before the terms are known an order may come that they would have recorded.
 		On: func() bool { return st.Terms.Audit || st.Terms.Mode == "" },
 		Source: func() activities.AuditSource {
@@ -42,8 +41,6 @@ func newTrail(ctx workflow.Context, p workflows.ClusterFailoverParams, dirty *bo
 			}
 		},
 	})}
-	st.Audit = nil
-	return t
 }
 
 // leave carries over what is not known to be written.
@@ -171,10 +168,10 @@ func (t *trail) blocked(i *queue.Item) {
 }
 
 // move records that a migration of a binding began.
-func (t *trail) move(i queue.Item, st workflows.MigrationState) {
+func (t *trail) move(i queue.Item, st workflows.MigrationState, summary string) {
 	r := record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: t.st.Attempt, Bindings: flow.About(i.Key), Resource: i.Resource, To: i.To,
-		Message: migrationSummary(i, t.cluster, st), Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
+		Message: summary, Evidence: map[string]string{"permit": strconv.FormatInt(st.Permit.Number, 10)},
 	}
 	if !st.DueAt.IsZero() {
 		r.Evidence["due"] = moment(st.DueAt)

@@ -25,16 +25,14 @@ func newTrail(ctx workflow.Context, instance string, st *workflows.PacerState, d
 	if st.First == "" {
 		st.First = info.RunID
 	}
-	t := trail{st: st, TrailWriter: flow.NewTrailWriter(ctx, flow.TrailOptions{
-		Left: st.Audit, Dirty: dirty,
+	return trail{st: st, TrailWriter: flow.NewTrailWriter(ctx, &st.Audit, flow.TrailOptions{
+		Dirty: dirty,
 		// Before the first judgement it is unknown whether there is a trail.
 		On: func() bool { return st.Audited || st.Assessed.IsZero() },
 		Source: func() activities.AuditSource {
 			return activities.AuditSource{Instance: instance, Workflow: info.ID, Run: info.RunID, First: st.First}
 		},
 	})}
-	st.Audit = nil
-	return t
 }
 
 // leave carries over what is not known to be written.

@@ -25,7 +25,7 @@ func TestABatchOfRecordsFitsIntoOneCall(t *testing.T) {
 	}
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		dirty := false
-		s := NewTrailWriter(ctx, TrailOptions{
+		s := NewTrailWriter(ctx, new(*workflows.Trail), TrailOptions{
 			Dirty: &dirty, On: func() bool { return true }, Source: func() activities.AuditSource { return activities.AuditSource{} },
 		})
 		for range 6 {

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -51,8 +52,6 @@ type TrailWriter struct {
 
 // TrailOptions is what a workflow gives its trail.
 type TrailOptions struct {
-	// Left is what the run before left to be written, nil for nothing.
-	Left *workflows.Trail
 	// Dirty wakes the main loop.
 	Dirty *bool
 	// On reports whether there is a trail.
@@ -61,13 +60,11 @@ type TrailOptions struct {
 	Source func() activities.AuditSource
 }
 
-// NewTrailWriter begins a run's part of the trail.
-func NewTrailWriter(ctx workflow.Context, of TrailOptions) TrailWriter {
-	left := of.Left
-	if left == nil {
-		left = &workflows.Trail{}
-	}
-	return TrailWriter{ctx: ctx, log: workflow.GetLogger(ctx), trail: left, TrailOptions: of, same: map[string]int{}}
+// NewTrailWriter begins a run's part of the trail. It takes over what the run before left to be written, nil for nothing.
+func NewTrailWriter(ctx workflow.Context, left **workflows.Trail, of TrailOptions) TrailWriter {
+	trail := cmp.Or(*left, &workflows.Trail{})
+	*left = nil
+	return TrailWriter{ctx: ctx, log: workflow.GetLogger(ctx), trail: trail, TrailOptions: of, same: map[string]int{}}
 }
 
 // Leave is what is carried over: what is not known to be written, of at most so many names.
