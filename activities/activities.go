@@ -84,8 +84,8 @@ func (a *Activities) ByName() map[string]any {
 		NameRemoveAgain:       on(a.evictor, evictor.RemoveAgain),
 		NameObserve:           on(a.observer, observer.Observe),
 		NameRelease:           on(a.releaser, releaser.Release),
-		NameObserveWork:       on(a.oldCopies, oldCopies.ObserveWork),
-		NameEndOldCopies:      on(a.oldCopies, oldCopies.EndOldCopies),
+		NameObserveWork:       on(a.leftovers, leftovers.ObserveWork),
+		NameEndOldCopies:      on(a.leftovers, leftovers.EndOldCopies),
 		NameRestore:           on(a.restorer, restorer.Restore),
 		NameHoldAgain:         on(a.actor, actor.HoldAgain),
 		NameMarkTask:          on(a.actor, actor.MarkTask),
@@ -96,7 +96,7 @@ func (a *Activities) ByName() map[string]any {
 		NameHoldDependents:    on(a.dependents, dependents.HoldDependents),
 		NameDropDependents:    on(a.dependents, dependents.DropDependents),
 		NameDropHolder:        on(a.dependents, dependents.DropHolder),
-		NameLiftBans:          on(a.banLifter, banLifter.LiftBans),
+		NameLiftBans:          on(a.leftovers, leftovers.LiftBans),
 		NameRecordAudit:       a.RecordAudit,
 	}
 }
@@ -263,9 +263,7 @@ func (a *Activities) applicationAssessor() applicationAssessor {
 	return applicationAssessor{a.reader(), a.leases(), a.Applications}
 }
 
-func (a *Activities) oldCopies() oldCopies { return oldCopies{a.reader(), a.writer()} }
-
-func (a *Activities) banLifter() banLifter { return banLifter{a.reader(), a.writer()} }
+func (a *Activities) leftovers() leftovers { return leftovers{a.reader(), a.writer()} }
 
 func (a *Activities) tainter() tainter { return tainter{a.guard(), a.writer(), a.Events} }
 

@@ -101,7 +101,8 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 		rule, _ := a.settings.Kinds.Judge(b, r.Cluster)
 		out.Items = append(out.Items, Targeting{
 			Key: b.Key, UID: b.UID, Resource: resourceName(b), Kind: b.Resource.APIVersion + ", " + b.Resource.Kind,
-			Policy: frozen.Freeze(policy, known), Malformed: told(b.Malformed), Stays: rule == rules.KindKeep, Alone: len(b.Clusters) == 1,
+			Policy: frozen.Freeze(policy, known), Malformed: told(b.Malformed),
+			Stays: rule == rules.KindKeep, Alone: len(b.Clusters) == 1,
 		})
 	}
 	out.Policies = frozen.Policy

@@ -111,15 +111,9 @@ type BansResult struct {
 	Next      *Page `json:"next,omitempty"`
 }
 
-// banLifter drops what a drain left on bindings.
-type banLifter struct {
-	reader
-	writer
-}
-
 // LiftBans drops the bans of a drain that has ended. A binding that has no target left
 // gets the cluster back in the same write.
-func (a banLifter) LiftBans(ctx context.Context, r BansRequest) (BansResult, error) {
+func (a leftovers) LiftBans(ctx context.Context, r BansRequest) (BansResult, error) {
 	if r.Mode != rules.ModeEnforce {
 		return BansResult{}, nil
 	}
@@ -151,7 +145,7 @@ func (a banLifter) LiftBans(ctx context.Context, r BansRequest) (BansResult, err
 	return out, nil
 }
 
-func (a banLifter) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, clusterGone bool) error {
+func (a leftovers) liftBan(ctx context.Context, key karmada.BindingKey, cluster string, clusterGone bool) error {
 	b, gone, err := a.binding(ctx, key, "")
 	if gone || err != nil {
 		return err

@@ -67,12 +67,8 @@ type EvictResult struct {
 	// workflow that held its copy and has to see that through.
 	Swapped   string `json:"swapped,omitempty"`
 	SwapOwner string `json:"swapOwner,omitempty"`
-	// reschedule and swap are the pre-check's word for the write that follows it.
-	reschedule bool
-	swap       *proof.Swap
-	// state are the labels that the task carries; going says what became of the state.
-	state map[string]string
-	going string
+	// check is the pre-check's word for the write that follows it.
+	check Check
 }
 
 const (
@@ -214,7 +210,8 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 		return stop, err
 	}
 	check, err := a.judge.judgeMigration(ctx, at.binding, r.Cluster, ask{
-		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State}, fence: r.Fence, question: r.Question, reading: at.reading,
+		frozen: rules.Policy{PurgeMode: r.Purge, State: r.Policy.State},
+		fence:  r.Fence, question: r.Question, reading: at.reading,
 	})
 	if err != nil {
 		return false, err
@@ -222,8 +219,7 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 	if out.take(check, at.binding, r.Cluster) {
 		return true, nil
 	}
-	out.reschedule, out.swap, out.state = check.Reschedule, check.Swap, check.state
-	out.going = stateGoing(r.Policy.State, check)
+	out.check = check
 	cause, why, err := a.dependents.dependentsHeld(ctx, at.binding, r)
 	if err == nil && cause != reason.None {
 		return out.ends(EvictRefused, cause, why), nil
@@ -266,7 +262,9 @@ func (out *EvictResult) ends(end EvictEnd, why reason.Reason, message string) (s
 // supported reports whether a taint still means a failure: a foreign one does as
 // long as it stands, Lifeboat's only while its rule matches.
 func supported(t corev1.Taint, c karmada.Cluster, matching map[rules.WindowKey]bool) bool {
-	at := slices.IndexFunc(c.Added, func(ours karmada.AddedTaint) bool { return ours.Key == t.Key && ours.Effect == t.Effect })
+	at := slices.IndexFunc(c.Added, func(ours karmada.AddedTaint) bool {
+		return ours.Key == t.Key && ours.Effect == t.Effect
+	})
 	return at < 0 || matching[rules.KeyOf(c.Added[at])]
 }
 
@@ -306,14 +304,14 @@ func (a evictor) writeEviction(ctx context.Context, r EvictRequest, b *karmada.B
 	}
 	after, err := a.Writer.Evict(ctx, EvictWrite{
 		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Reason: karmada.TaskReason,
-		Reschedule: out.reschedule, Purge: r.Purge, Back: out.back(), State: out.state,
+		Reschedule: out.check.Reschedule, Purge: r.Purge, Back: out.check.back(), State: out.check.state,
 	})
 	switch {
 	case err == nil:
-		out.End, out.Reason, out.Message, out.Generation = EvictWritten, reason.Written, out.going, after.Generation
+		out.End, out.Reason, out.Message, out.Generation = EvictWritten, reason.Written, stateGoing(r.Policy.State, out.check), after.Generation
 		out.Seen = after.ResourceVersion
-		if out.swap != nil {
-			out.Swapped, out.SwapOwner, out.Message = out.swap.Cluster, out.swap.Owner, "back on "+out.swap.String()
+		if swap := out.check.Swap; swap != nil {
+			out.Swapped, out.SwapOwner, out.Message = swap.Cluster, swap.Owner, "back on "+swap.String()
 		}
 		a.recordEviction(ctx, b, r, out, nil)
 		return out, nil
@@ -358,8 +356,8 @@ func (a evictor) recordEviction(ctx context.Context, b *karmada.Binding, r Evict
 	if r.Fence != nil {
 		e.Message += "; fenced by " + r.Fence.String()
 	}
-	if out.going != "" {
-		e.Message += "; " + out.going
+	if going := stateGoing(r.Policy.State, out.check); going != "" {
+		e.Message += "; " + going
 	}
 	if err != nil {
 		e.Warning, e.Reason = true, "EvictWorkloadFromClusterFailed"

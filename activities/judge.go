@@ -260,9 +260,9 @@ func (j judge) heldWork(ctx context.Context, owner string) (held *karmada.Work, 
 }
 
 // back is what a swap puts back, nil for an ordinary eviction.
-func (out *EvictResult) back() *karmada.TargetCluster {
-	if out.swap == nil {
+func (c Check) back() *karmada.TargetCluster {
+	if c.Swap == nil {
 		return nil
 	}
-	return &karmada.TargetCluster{Name: out.swap.Cluster, Replicas: out.swap.Replicas}
+	return &karmada.TargetCluster{Name: c.Swap.Cluster, Replicas: c.Swap.Replicas}
 }

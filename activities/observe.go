@@ -223,7 +223,7 @@ type WorkState struct {
 }
 
 // ObserveWork looks whether an old Work is gone, wanted again, or owed.
-func (a oldCopies) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, error) {
+func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, error) {
 	b, orphaned, err := a.binding(ctx, r.Key, r.UID)
 	if err != nil {
 		return WorkState{}, classify("observe work's binding", r.Key.String(), err)
@@ -280,8 +280,8 @@ type EndResult struct {
 	Message string        `json:"message,omitempty"`
 }
 
-// oldCopies follows the Works of released copies until they are gone.
-type oldCopies struct {
+// leftovers are what a failover leaves for later: the Works of released copies, until they are gone, and the bans of a drain.
+type leftovers struct {
 	reader
 	writer
 }
@@ -290,7 +290,7 @@ type oldCopies struct {
 // try the deletion of the others again: its execution controller has failed to delete them
 // during the outage and waits up to 1000 s before it tries the next time, while two
 // copies serve. It touches only Works that a release of Lifeboat has had deleted.
-func (a oldCopies) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, error) {
+func (a leftovers) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, error) {
 	c, gone, err := a.cluster(ctx, r.Cluster, r.ClusterUID)
 	if err != nil || gone { // its Works went with the Cluster object: that is no proof
 		return EndResult{}, classify("end old copies on cluster", r.Cluster, err)
@@ -330,7 +330,7 @@ func (out *EndResult) failed(err error) {
 // oldCopyGoing is the Work of a pending purge, nil where nothing is owed any more: it is gone, or
 // its cluster is a target again. Of a binding that is gone the Work is not on Lifeboat's
 // account: it is followed, not touched.
-func (a oldCopies) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
+func (a leftovers) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
 	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
 	if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != d.UID {
 		return nil, nil

@@ -56,7 +56,8 @@ type PluginAnswer struct {
 func (a PluginAnswer) Verdict(plugin string) reason.Verdict {
 	switch {
 	case a.Version != PluginVersion:
-		return proof.Refuse(reason.PluginSilent, "plug-in %s answers in version %d, asked in version %d", plugin, a.Version, PluginVersion)
+		return proof.Refuse(reason.PluginSilent, "plug-in %s answers in version %d, asked in version %d",
+			plugin, a.Version, PluginVersion)
 	case !a.Proven:
 		return reason.Verdict{Reason: reason.PluginRefuses, Message: cmp.Or(a.Message, "not proven")}
 	default:

@@ -208,7 +208,8 @@ func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Obs
 	}
 	for _, target := range look.Targets {
 		if err := a.prober.Probe(ctx, target); err != nil {
-			return proof.Refuse(reason.ProbeFailed, "%s did not answer a probe (%v): health must hold for %s", target, err, must)
+			return proof.Refuse(reason.ProbeFailed, "%s did not answer a probe (%v): health must hold for %s",
+				target, err, must)
 		}
 	}
 	return reason.Verdict{OK: len(look.Targets) > 0, Reason: reason.NotPlaced}
@@ -309,7 +310,8 @@ func (l leases) controllerWatched(ctx context.Context, before proof.ManagerLease
 			return v
 		}
 	}
-	return proof.Refuse(reason.NotHealthy, "the controller has not watched for all of the last %s: a look comes first", long.Round(time.Second))
+	return proof.Refuse(reason.NotHealthy, "the controller has not watched for all of the last %s: a look comes first",
+		long.Round(time.Second))
 }
 
 // needsManager reports whether a release goes by what Karmada reports: an order needs no proof,

@@ -160,11 +160,10 @@ func (g guard) besideEvictor() (reason.Reason, string) {
 	if g.secondEvictor == nil {
 		return reason.None, ""
 	}
-	evidence := g.secondEvictor()
-	if evidence == "" {
-		return reason.None, ""
+	if evidence := g.secondEvictor(); evidence != "" {
+		return reason.SecondEvictor, evidence + "; lifeboat preflight names the flags to set"
 	}
-	return reason.SecondEvictor, evidence + "; lifeboat preflight names the flags to set"
+	return reason.None, ""
 }
 
 // mayEnforce reports whether a failover of that mode may do anything with this worker,

@@ -26,7 +26,8 @@ func next[P, E ~string](what string, steps []step[P, E], p P, e E) (P, error) {
 
 // ordinary are the phases of a failover that is open and that no operator has stopped.
 var ordinary = []Failover{
-	FailoverSuspected, FailoverCordoned, FailoverConfirmed, FailoverEvacuating, FailoverEvacuated, FailoverRecovering, FailoverSettling,
+	FailoverSuspected, FailoverCordoned, FailoverConfirmed, FailoverEvacuating, FailoverEvacuated,
+	FailoverRecovering, FailoverSettling,
 }
 
 // failoverSteps are all the moves of a failover. Workflow code reads this table:
@@ -90,14 +91,16 @@ var migrationSteps = []step[Migration, MigrationEvent]{
 	// The scheduler's late answer to Lifeboat's eviction was a placement after all.
 	on(EventPlaced, MigrationAwaitingHealth, MigrationRestoring),
 	on(EventUnplaced, MigrationPlacing, MigrationAwaitingFence, MigrationAwaitingHealth),
-	on(EventFenceAsked, MigrationAwaitingFence, MigrationChecking, MigrationPlacing, MigrationReleasing, MigrationRestoring),
+	on(EventFenceAsked, MigrationAwaitingFence,
+		MigrationChecking, MigrationPlacing, MigrationReleasing, MigrationRestoring),
 	// After the write: the hold may go once the old copy is dead.
 	on(EventFenced, MigrationReleasing, MigrationAwaitingFence),
 	// State goes along: the new copy runs under the hold, and has to be proven as well.
 	on(EventOldCopyGone, MigrationAwaitingHealth, MigrationAwaitingFence),
 	on(EventProvenHealthy, MigrationReleasing, MigrationAwaitingHealth),
 	on(EventGracefulTimeout, MigrationReleasing, MigrationAwaitingHealth),
-	on(EventSourceGone, MigrationReleasing, MigrationPlacing, MigrationAwaitingFence, MigrationAwaitingHealth, MigrationRestoring),
+	on(EventSourceGone, MigrationReleasing,
+		MigrationPlacing, MigrationAwaitingFence, MigrationAwaitingHealth, MigrationRestoring),
 	on(EventReleaseOrdered, MigrationReleasing, MigrationPlacing, MigrationAwaitingHealth),
 	on(EventRestoreOrdered, MigrationRestoring, MigrationPlacing, MigrationAwaitingHealth),
 	// Another hand made the task one that can be put back, or released.
@@ -122,14 +125,17 @@ var migrationSteps = []step[Migration, MigrationEvent]{
 	on(EventOf(OutcomeRestored), MigrationDone, MigrationRestoring),
 	on(EventTaskDropped, MigrationDone, held...),
 	// A deleted binding ends every phase.
-	on(EventOf(OutcomeGone), MigrationDone, append(held, MigrationQueued, MigrationReleasing, MigrationPurging, MigrationRestoring)...),
+	on(EventOf(OutcomeGone), MigrationDone,
+		append(held, MigrationQueued, MigrationReleasing, MigrationPurging, MigrationRestoring)...),
 }
 
 var (
 	// unwritten are the phases in which no eviction is known to stand; held are those in which Lifeboat's task may turn
 	// out to be dropped, or left to an operator.
 	unwritten = []Migration{MigrationChecking, MigrationQueued, MigrationEvicting, MigrationAwaitingFence}
-	held      = []Migration{MigrationChecking, MigrationEvicting, MigrationAwaitingFence, MigrationPlacing, MigrationAwaitingHealth}
+	held      = []Migration{
+		MigrationChecking, MigrationEvicting, MigrationAwaitingFence, MigrationPlacing, MigrationAwaitingHealth,
+	}
 )
 
 // NextMigration is the only door from phase to phase of a migration. The error
@@ -140,7 +146,8 @@ func NextMigration(p Migration, e MigrationEvent) (Migration, error) {
 
 // Known reports whether it is a phase of a migration at all.
 func (p Migration) Known() bool {
-	return p == MigrationDone || slices.ContainsFunc(migrationSteps, func(s step[Migration, MigrationEvent]) bool { return slices.Contains(s.From, p) })
+	_, err := NextMigration(p, EventOf(OutcomeGone)) // it ends every phase but the last
+	return err == nil || p == MigrationDone
 }
 
 // Terminal reports whether a migration in this phase has ended.

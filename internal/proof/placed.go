@@ -28,7 +28,8 @@ func Placed(b *karmada.Binding, failed string) reason.Verdict {
 	case len(b.Clusters) == 0:
 		return Refuse(reason.NotPlaced, "it has no target cluster%s", refusal(b))
 	case b.Generation != b.Status.ObservedGeneration:
-		return Refuse(reason.NotPlaced, "the scheduler has seen generation %d of %d%s", b.Status.ObservedGeneration, b.Generation, refusal(b))
+		return Refuse(reason.NotPlaced, "the scheduler has seen generation %d of %d%s",
+			b.Status.ObservedGeneration, b.Generation, refusal(b))
 	case !karmada.ScheduledTrue(b) && !addsUp(b):
 		return Refuse(reason.NotPlaced, "the scheduler has not accepted its targets %s%s", reason.List(names), refusal(b))
 	}

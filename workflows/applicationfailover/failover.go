@@ -353,11 +353,11 @@ func (f *failover) enter(next step) {
 	st := f.st
 	if st.Phase != next.phase {
 		st.Entered = f.now()
+		add := f.trail.Add
 		if next.attention {
-			f.trail.AddUrgent(phaseRecord(st, next))
-		} else {
-			f.trail.Add(phaseRecord(st, next))
+			add = f.trail.AddUrgent
 		}
+		add(phaseRecord(st, next))
 	}
 	st.Phase, st.Reason, st.Message, st.Next = next.phase, next.reason, next.message, next.until
 	st.Attention = reason.None

@@ -81,8 +81,9 @@ func (re *reporter) note(reason reason.Reason, message string) {
 // progresses reports whether the phase soon ends by itself, and nothing in the failover depends
 // on its reason.
 func (re *reporter) progresses() bool {
-	soon := []phase.Migration{phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging}
-	return slices.Contains(soon, re.st.Phase)
+	return slices.Contains([]phase.Migration{
+		phase.MigrationPlacing, phase.MigrationAwaitingHealth, phase.MigrationReleasing, phase.MigrationPurging,
+	}, re.st.Phase)
 }
 
 func (re *reporter) reportLater() {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -343,12 +342,5 @@ func (a *approvals) asked(i *queue.Item, rules []queue.ApprovalRule) {
 		i.RetryAt, i.Tries = time.Time{}, 0
 	case i.AskedAt.IsZero():
 		i.AskedAt = a.now()
-	}
-}
-
-// unasked ends a question that a fresh check does not ask any more.
-func (a *approvals) unasked(i *queue.Item, c activities.Check) {
-	if c.Reason != reason.AwaitingApproval {
-		i.AskedAt = time.Time{}
 	}
 }

@@ -39,10 +39,11 @@ type starting struct {
 	child  workflow.ChildWorkflowFuture
 }
 
-// startMigration begins the child that evicts under one permit.
-func (c *children) startMigration(i queue.Item, permit pace.Permit) {
-	due, why := c.st.Queue.Due(c.now(), &i)
-	c.startChild(i, workflows.MigrationState{DueAt: due, Why: why, Permit: permit, To: i.To, Returned: i.Returned})
+// startMigration begins the child that evicts: under the permit of its state, or once it holds its dependents.
+func (c *children) startMigration(i queue.Item, st workflows.MigrationState) {
+	st.DueAt, st.Why = c.st.Queue.Due(c.now(), &i)
+	st.To, st.Returned = i.To, i.Returned
+	c.startChild(i, st)
 }
 
 // startChild starts a child that outlives this run, without waiting for the server: many are

@@ -113,7 +113,9 @@ func (co *clusterOrders) obeyUndrain(by workflows.Order) (string, error) {
 }
 
 func (co *clusterOrders) orderDrain(ctx workflow.Context, o workflows.DrainOrder) (string, error) {
-	d := &karmada.Drain{Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations}
+	d := &karmada.Drain{
+		Who: o.Who, Why: o.Reason, Selector: o.Selector, Rate: o.Rate, HonourTolerations: o.HonourTolerations,
+	}
 	return co.askCluster(ctx, o.Order, func() (string, error) { return co.obeyDrain(o.Order, d) })
 }
 

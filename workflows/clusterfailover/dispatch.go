@@ -95,9 +95,7 @@ func (d *dispatcher) startHolds() {
 		if d.waiting.heldBack(&d.st.Items[at[0]]) {
 			continue
 		}
-		i := d.st.Queue.Remove(at[0])
-		due, why := d.st.Queue.Due(d.now(), &i)
-		d.children.startChild(i, workflows.MigrationState{DueAt: due, Why: why, To: i.To, Start: workflows.StartHold, Returned: i.Returned})
+		d.children.startMigration(d.st.Queue.Remove(at[0]), workflows.MigrationState{Start: workflows.StartHold})
 	}
 }
 
@@ -115,7 +113,7 @@ func (d *dispatcher) dispatchOne() bool {
 	}
 	permit := d.grants.takePermit()
 	if turn.item >= 0 {
-		d.children.startMigration(d.st.Queue.Remove(turn.item), permit)
+		d.children.startMigration(d.st.Queue.Remove(turn.item), workflows.MigrationState{Permit: permit})
 		return true
 	}
 	d.children.permit(d.st.Migrations[turn.move], permit)
@@ -132,26 +130,21 @@ type turn struct {
 
 // next is the most urgent of all that could use a permit now.
 func (d *dispatcher) next() turn {
-	top := queue.Top{Most: 1}
-	keys := d.waitForPermit()
-	for n, key := range keys {
+	best, first := turn{item: -1}, queue.Rank{}
+	offer := func(r queue.Rank, t turn) {
+		if !best.ok || queue.Compare(r, first) < 0 {
+			best, first = t, r
+		}
+	}
+	for _, key := range d.waitForPermit() {
 		as := itemOf(d.st.Migrations[key])
-		top.Offer(d.st.Queue.RankOf(d.now(), &as), n)
+		offer(d.st.Queue.RankOf(d.now(), &as), turn{item: -1, move: key, ok: true})
 	}
 	if ready := d.st.Queue.First(d.now(), queue.Ready, 1); len(ready) > 0 && d.mayBegin() {
-		top.Offer(d.st.Queue.RankOf(d.now(), &d.st.Items[ready[0]]), len(keys)+ready[0])
+		offer(d.st.Queue.RankOf(d.now(), &d.st.Items[ready[0]]), turn{item: ready[0], ok: true})
 	}
-	at := top.Sorted()
-	switch {
-	case len(at) == 0:
-		return turn{item: -1}
-	case at[0] >= len(keys):
-		i := at[0] - len(keys)
-		return turn{item: i, priority: d.st.Queue.Priority(&d.st.Items[i]), ok: true}
-	default:
-		as := itemOf(d.st.Migrations[keys[at[0]]])
-		return turn{item: -1, move: keys[at[0]], priority: d.st.Queue.Priority(&as), ok: true}
-	}
+	best.priority = first.Priority
+	return best
 }
 
 // waitForPermit are the migrations that hold their dependents and may have a permit now: no operator

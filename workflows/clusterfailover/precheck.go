@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -113,7 +114,9 @@ func (p *preCheck) toCheck(i queue.Item) activities.Checked {
 func (p *preCheck) checked(i *queue.Item, c activities.Check) {
 	end := record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Reason: c.Reason, Message: c.Message, At: p.now()}
 	i.Purge = cmp.Or(i.Purge, c.Purge)
-	p.approvals.unasked(i, c)
+	if c.Reason != reason.AwaitingApproval { // a fresh check does not ask any more
+		i.AskedAt = time.Time{}
+	}
 	switch c.End {
 	case activities.CheckPass:
 		i.Deps = c.Dependents
