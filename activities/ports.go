@@ -13,13 +13,6 @@ import (
 
 // All ports return the sentinels of package karmada (ErrConflict, ErrGone, …).
 
-// FleetReader reads every member cluster and every ClusterTaintRule. A rule that cannot be
-// understood comes back with Malformed set, never as an error.
-type FleetReader interface {
-	Clusters(ctx context.Context) ([]karmada.Cluster, error)
-	Rules(ctx context.Context) ([]rules.Rule, error)
-}
-
 // Page requests one page of bindings. Kind and Continue come back from the last page.
 type Page struct {
 	Kind     karmada.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
@@ -34,11 +27,6 @@ type Page struct {
 type BindingPage struct {
 	Bindings []karmada.Binding
 	Next     *Page
-}
-
-// BindingLister lists bindings page by page.
-type BindingLister interface {
-	Bindings(ctx context.Context, page Page) (BindingPage, error)
 }
 
 // BindingReader reads ResourceBindings and ClusterResourceBindings.

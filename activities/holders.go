@@ -1,0 +1,71 @@
+package activities
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+)
+
+// HolderRequest is about one holder that does not run any more.
+type HolderRequest struct {
+	Cluster string             `json:"cluster"`
+	Mode    rules.Mode         `json:"mode"`
+	Key     karmada.BindingKey `json:"key"`
+	Holder  string             `json:"holder"`
+}
+
+// DropHolder takes a dead holder out of a dependent's task: such a task is never
+// restored. It checks once more whether the holder runs, and looks at the holder's own
+// binding: while a Lifeboat task stands on that, its old copy may run and needs what is
+// held. One that is left to an operator takes its dependents with it; any other is adopted,
+// and its next run lets go of them.
+func (d dependents) DropHolder(ctx context.Context, r HolderRequest) (DependentsResult, error) {
+	var out DependentsResult
+	if r.Mode != rules.ModeEnforce {
+		return out, nil
+	}
+	running, err := d.owners.Running(ctx, r.Holder)
+	if err != nil || running {
+		return out, classify("describe holder", r.Holder, err)
+	}
+	parent, err := d.bindingOf(ctx, r)
+	if err != nil {
+		return out, classify("read the binding of holder", r.Holder, err)
+	}
+	if task, _ := parent.TaskFor(r.Cluster); task != nil && task.Owned() {
+		if !task.LeftForGood() {
+			return out, nil
+		}
+		err := d.markDependent(ctx, r.Key, MigrationRef{Cluster: r.Cluster, Key: parent.Key, Owner: r.Holder}, task.Reason)
+		return out, classify("mark dependent", r.Key.String(), err)
+	}
+	plan, err := d.rewriteHolders(ctx, r.Key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
+		if task, _ := b.TaskFor(r.Cluster); task == nil || !slices.Contains(task.Others(), r.Holder) {
+			return proof.HoldPlan{Done: true}
+		}
+		return d.planLeave(b, r.Cluster, r.Holder, karmada.NeedsOn(&parent, b, r.Cluster))
+	})
+	out.Reason, out.Message = plan.Reason, plan.Message
+	return out, classify("drop holder of", r.Key.String(), err)
+}
+
+// bindingOf reads the binding that a holder moves, empty where it is gone. The holder's
+// id names it; a long id is cut, and then its own task does.
+func (d dependents) bindingOf(ctx context.Context, r HolderRequest) (karmada.Binding, error) {
+	key, whole := karmada.MigrationKey(r.Holder, r.Cluster)
+	if !whole {
+		named, err := d.search(ctx, func(b *karmada.Binding) bool {
+			task, _ := b.TaskFor(r.Cluster)
+			return task != nil && task.Owner() == r.Holder
+		})
+		if err != nil || len(named) == 0 {
+			return karmada.Binding{}, err
+		}
+		key = named[0]
+	}
+	b, _, err := d.binding(ctx, key, "")
+	return b, err
+}

@@ -1,0 +1,213 @@
+package clusterfailover
+
+import (
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
+)
+
+// obey carries out what operators ordered since the last turn.
+func (f *failover) obey() {
+	o := f.orders
+	f.orders = failoverOrders{}
+	for _, one := range o.bindings {
+		f.bindingOrders.obeyOne(one)
+	}
+	for _, v := range o.scoped {
+		f.children.signalScoped(v)
+	}
+	if o.cancel != nil && f.on(phase.EventCancelOrdered, reason.Cancelled) {
+		f.st.Stopped, f.st.StopPutBack = o.cancel, o.putBack
+		f.st.ClosedAt, f.st.Settled = time.Time{}, time.Time{}
+	}
+	for _, word := range o.confirmations {
+		if word.binding == (karmada.BindingKey{}) {
+			f.fences.spread(&word.fence)
+		} else {
+			f.fences.fencedOne(word)
+		}
+	}
+	f.obeyEnforce(o)
+	if o.resume != nil && f.st.Phase == phase.FailoverStopped {
+		f.reopen(reason.ConditionsMatch)
+	}
+}
+
+// reopen begins the next attempt of a stopped failover. The windows of its rules start from zero,
+// because no rule was applied while it was stopped.
+func (f *failover) reopen(why reason.Reason) {
+	if f.on(phase.EventResumeOrdered, why) {
+		f.newAttempt()
+		f.st.Stopped, f.st.StopPutBack, f.st.Windows = nil, false, nil
+	}
+}
+
+// obeyEnforce answers an order to enforce; one that was overtaken by a cancel is not obeyed.
+func (f *failover) obeyEnforce(o failoverOrders) {
+	switch {
+	case o.enforce == nil:
+	case o.cancel != nil:
+		o.enforce.end("", flow.Refused("it was cancelled meanwhile by "+o.cancel.Who))
+	default:
+		o.enforce.end(f.beginEnforcing(o.enforce))
+	}
+}
+
+// beginEnforcing takes the worker's terms again and, where they allow it, begins an attempt in
+// which everything that was observed is listed and judged again. What the rules have
+// seen so far stays: the failure need not be confirmed twice.
+func (f *failover) beginEnforcing(asked *enforcement) (string, error) {
+	ctx := flow.Doing(f.ctx, "may this failover be enforced? asked by "+asked.order.Who)
+	b, err := flow.Run[activities.Begin](ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: f.cluster})
+	if err != nil {
+		return "", flow.Refused("the worker could not be asked: " + err.Error())
+	}
+	if why := f.wholeOrders.noEnforcing(); why != "" {
+		return "", flow.Refused(why)
+	}
+	if b.Terms.Mode != rules.ModeEnforce {
+		return "", flow.Refused("the worker's own config says observe for " + f.cluster +
+			": set mode or modes.enforce, restart the workers, and order it again")
+	}
+	if f.st.Paused == asked.paused {
+		f.standing.endPause() // one that was given since says not yet, and stands
+	}
+	f.trail.ordered(workflows.UpdateResume, asked.order, queue.Scope{}, "enforce", flow.Yes(true))
+	f.endObserving(asked.order)
+	f.st.Terms = b.Terms
+	f.publisher.showMode()
+	f.adoptDirty, f.dirty = true, true
+	return "enforced from now on, as a new attempt: everything is listed and judged anew", nil
+}
+
+// endObserving ends the attempt that observed: each binding that was to move gets the
+// outcome that it had come to.
+func (f *failover) endObserving(order workflows.Order) {
+	if f.st.Phase == phase.FailoverSuspected || f.st.Phase == phase.FailoverCordoned {
+		f.st.Virtual = nil
+		return // nothing was listed yet
+	}
+	if f.st.Phase == phase.FailoverStopped {
+		f.reopen(reason.EnforceOrdered)
+		return
+	}
+	for _, i := range f.st.Items {
+		switch {
+		case i.Was && i.State != queue.Blocked:
+			f.outcomes.keep(record.Result{
+				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.EnforceOrdered,
+				Cause: "enforced by " + order.Who + ": " + order.Reason, At: f.now(),
+			})
+		default:
+			f.outcomes.abandon(i, nil)
+		}
+	}
+	if f.on(phase.EventEnforceOrdered, reason.EnforceOrdered) {
+		f.newAttempt()
+	}
+}
+
+// wholeOrders are an operator's orders about the whole failover: cancel, resume, enforce. They are
+// accepted here, and carried out by the next turn.
+type wholeOrders struct {
+	*run
+	standing      *standing
+	taints        *taints
+	evictor       *evictor
+	bindingOrders *bindingOrders
+}
+
+func (w *wholeOrders) refuseResume(o workflows.Resume) error {
+	if o.Scope != (queue.Scope{}) && o.Scope != (queue.Scope{All: true}) {
+		return w.standing.refuseScopedResume(o)
+	}
+	switch {
+	case o.Enforce && w.orders.enforce != nil:
+		return flow.Refused("ordered already by " + w.orders.enforce.order.Who)
+	case o.Enforce:
+		if why := w.noEnforcing(); why != "" {
+			return flow.Refused(why)
+		}
+	case w.st.Paused == nil && w.st.Phase != phase.FailoverStopped:
+		return flow.Refused("neither paused nor stopped as a whole: nothing to resume" + w.standing.stillPaused())
+	}
+	return flow.RefuseOrder(o.Order)
+}
+
+// noEnforcing says why this failover cannot be turned into one that enforces.
+func (w *wholeOrders) noEnforcing() string {
+	_, err := phase.NextFailover(w.st.Phase, phase.EventEnforceOrdered)
+	early := w.st.Phase == phase.FailoverSuspected || w.st.Phase == phase.FailoverCordoned || w.st.Phase == phase.FailoverStopped
+	switch {
+	case err != nil && !early:
+		return "it is " + string(w.st.Phase) + ": there is nothing left to enforce"
+	case w.enforcing():
+		return "this failover enforces already"
+	default:
+		return ""
+	}
+}
+
+// resumeOrEnforce answers "resume". With enforce the answer comes from the main loop: the
+// worker's own config has to be read.
+func (w *wholeOrders) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) (string, error) {
+	if !o.Enforce {
+		return w.acceptResume(o.ScopedOrder), nil
+	}
+	asked := &enforcement{order: o.Order, paused: w.st.Paused}
+	w.orders.enforce, w.dirty = asked, true
+	live, _ := workflow.NewDisconnectedContext(ctx) // a cancellation is an order, too, and is obeyed in its turn
+	err := workflow.Await(live, func() bool { return asked.done || w.st.Phase.Terminal() })
+	if err != nil || !asked.done {
+		return "", flow.Refused("this failover ended before it could be enforced")
+	}
+	return asked.answer, asked.err
+}
+
+func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {
+	w.dirty = true
+	w.trail.ordered(workflows.UpdateResume, o.Order, o.Scope)
+	if o.Scope != (queue.Scope{}) && !o.All {
+		return w.standing.resumeScoped(o)
+	}
+	if w.st.Phase == phase.FailoverStopped {
+		w.orders.resume = &o.Order
+		return "re-opened as a new attempt: the windows run again before anything moves" + w.standing.stillPaused()
+	}
+	w.standing.endPause()
+	w.taints.endDispute()
+	w.evictor.resumed()
+	return "resumed" + w.standing.stillPaused()
+}
+
+func (w *wholeOrders) acceptCancel(o workflows.BindingOrder) string {
+	if o.Binding != (karmada.BindingKey{}) {
+		return w.bindingOrders.orderOne(workflows.UpdateCancel, o)
+	}
+	w.trail.ordered(workflows.UpdateCancel, o.Order, queue.Scope{}, "putBack", flow.Yes(o.PutBack))
+	w.orders.cancel, w.orders.putBack, w.dirty = &o.Order, o.PutBack, true
+	placed := "keeps both copies"
+	if o.PutBack {
+		placed = "and not released goes back as well"
+	}
+	return "stopping: what is queued stays, what has no place yet goes back, what is placed " + placed + "; then Lifeboat's taints go"
+}
+
+func (w *wholeOrders) refuseCancel(o workflows.BindingOrder) error {
+	if o.Binding != (karmada.BindingKey{}) {
+		return w.bindingOrders.refuseOne(workflows.UpdateCancel, o)
+	}
+	if w.st.Phase == phase.FailoverStopped {
+		return flow.Refused("stopped already by " + w.st.Stopped.Who)
+	}
+	return flow.RefuseOrder(o.Order)
+}
