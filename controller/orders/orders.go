@@ -207,9 +207,11 @@ func (d Sender) startAndUpdate(ctx context.Context, to Target, name string, o an
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	start := watch.StartFailover(d.Instance, to.Name)
-	start.TaskQueue, start.WorkflowIDConflictPolicy = d.TaskQueue, enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
+	options, params := start.With()
+	options.ID, options.TaskQueue = start.ID, d.TaskQueue
+	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(start.StartWorkflowOptions, start.Type, start.Params),
+		StartWorkflowOperation: d.Client.NewWithStartWorkflowOperation(options, start.Type, params),
 		UpdateOptions:          updateOf(to, name, o),
 	})
 	return await(ctx, handle, err)

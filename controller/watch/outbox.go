@@ -14,7 +14,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"go.temporal.io/sdk/client"
 )
 
 // ErrNotRunning is returned for a signal to a workflow that does not run.
@@ -60,7 +59,7 @@ const (
 
 // destination is a workflow and a signal, with the facts that wait for them.
 type destination struct {
-	to     Start // without a Type the workflow is never started
+	to     Start
 	signal string
 	queue  factQueue
 	// wrap makes the signal's argument.
@@ -127,7 +126,7 @@ func (o *Outbox) Adopt(cluster string, fact proof.BindingFact) {
 func (o *Outbox) failover(cluster, signal string) *destination {
 	return &destination{
 		to: StartFailover(o.Instance, cluster), signal: signal,
-		queue: factQueue{batch: bindingsPerSignal}, spacing: o.Coalesce,
+		queue: factQueue{newest: true, batch: bindingsPerSignal}, spacing: o.Coalesce,
 		missing: func([]item) { o.results.Closed(cluster) },
 	}
 }
@@ -135,8 +134,8 @@ func (o *Outbox) failover(cluster, signal string) *destination {
 // Owner implements Signals.
 func (o *Outbox) Owner(owner string, fact proof.BindingFact) {
 	o.put(&destination{
-		to: Start{StartWorkflowOptions: client.StartWorkflowOptions{ID: owner}}, signal: workflows.SignalBindingObserved,
-		spacing: o.Coalesce,
+		to: Start{ID: owner}, signal: workflows.SignalBindingObserved,
+		queue: factQueue{newest: true}, spacing: o.Coalesce,
 		wrap:    func(items []item) any { return items[0].binding },
 		missing: func(items []item) { o.results.OwnerMissing(items[0].binding.Key) },
 	}, item{key: fact.Key.String(), binding: fact})
@@ -146,7 +145,7 @@ func (o *Outbox) Owner(owner string, fact proof.BindingFact) {
 func (o *Outbox) Application(fact proof.BindingFact, start bool) {
 	o.put(&destination{
 		to: startApplication(o.Instance, fact.Key), signal: workflows.SignalBindingObserved,
-		spacing: o.Coalesce,
+		queue: factQueue{newest: true}, spacing: o.Coalesce,
 		wrap:    func(items []item) any { return items[0].binding },
 		missing: func([]item) {}, // it ended, or was never started
 	}, item{key: fact.Key.String(), binding: fact, start: start})
@@ -155,7 +154,7 @@ func (o *Outbox) Application(fact proof.BindingFact, start bool) {
 // Fleet implements Signals.
 func (o *Outbox) Fleet(probed rules.Probed) {
 	o.put(&destination{
-		to: startPacer(o.Instance), signal: workflows.SignalFleetObserved, spacing: o.Coalesce,
+		to: startPacer(o.Instance), signal: workflows.SignalFleetObserved, queue: factQueue{newest: true}, spacing: o.Coalesce,
 		wrap: func(items []item) any { return workflows.FleetObserved{Probed: items[0].probed} },
 	}, item{probed: probed, start: true})
 }

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -17,66 +16,78 @@ type item struct {
 	start   bool // start the workflow when it does not run
 }
 
-// factQueue has the facts that wait for one signal of one workflow.
+// factQueue has the facts that wait for one signal of one workflow, oldest first.
 type factQueue struct {
-	keys  []string // of items, the oldest first
-	items map[string]item
-	// most: the queue keeps every item, up to so many. The oldest are dropped: a newer fact says more, and every
-	// decision re-reads. With 0 a newer item takes the place of one with the same key; a fact that changes all the
-	// time would otherwise stay at the end.
+	items []item
+	// newest: a newer item takes the place of one with the same key; a fact that changes all the
+	// time would otherwise stay at the end. Without it the queue keeps all.
+	newest bool
+	// most bounds the queue, 0 does not. The oldest are dropped: a newer fact says more, and every
+	// decision re-reads.
 	most int
 	// batch is how many go into one signal.
 	batch int
-	// added counts all items so far: where every item is kept, each has a key of its own.
-	added int
+
+	// places are the positions of items by key, with newest only: looking through the queue for each
+	// event would take too long. They count from the first item that was ever in the queue.
+	places map[string]int
+	// left is how many items have left the front of the queue.
+	left int
 }
 
-func (m *factQueue) empty() bool { return len(m.keys) == 0 }
+func (m *factQueue) empty() bool { return len(m.items) == 0 }
 
 func (m *factQueue) add(i item) {
-	if m.items == nil {
-		m.items = map[string]item{}
+	if m.newest {
+		if at, waits := m.places[i.key]; waits {
+			m.items[at-m.left] = i
+			return
+		}
+		if m.places == nil {
+			m.places = map[string]int{}
+		}
+		m.places[i.key] = m.left + len(m.items)
 	}
-	if m.added++; m.most > 0 {
-		i.key = strconv.Itoa(m.added)
-	}
-	if _, waits := m.items[i.key]; !waits {
-		m.keys = append(m.keys, i.key)
-	}
-	m.items[i.key] = i
+	m.items = append(m.items, i)
 	m.bound()
 }
 
 // take removes the items of the next signal.
-func (m *factQueue) take() []item { return m.drop(min(max(m.batch, 1), len(m.keys))) }
+func (m *factQueue) take() []item {
+	n := min(max(m.batch, 1), len(m.items))
+	taken := slices.Clone(m.items[:n])
+	m.drop(n)
+	return taken
+}
 
 // drop removes the first n.
-func (m *factQueue) drop(n int) []item {
-	dropped := make([]item, n)
-	for at, key := range m.keys[:n] {
-		dropped[at] = m.items[key]
-		delete(m.items, key)
+func (m *factQueue) drop(n int) {
+	for _, i := range m.items[:n] {
+		delete(m.places, i.key)
 	}
-	m.keys = slices.Delete(m.keys, 0, n)
-	return dropped
+	m.items = slices.Delete(m.items, 0, n)
+	m.left += n
 }
 
 // putBack returns undelivered items to the front; items that were added meanwhile are newer.
 func (m *factQueue) putBack(items []item) {
-	var keys []string
-	for _, i := range items {
-		if _, newer := m.items[i.key]; !newer {
-			keys = append(keys, i.key)
-			m.items[i.key] = i
+	if m.newest {
+		items = slices.DeleteFunc(items, func(old item) bool {
+			_, newer := m.places[old.key]
+			return newer
+		})
+		m.left -= len(items)
+		for n, i := range items {
+			m.places[i.key] = m.left + n
 		}
 	}
-	m.keys = slices.Concat(keys, m.keys)
+	m.items = slices.Concat(items, m.items)
 	m.bound()
 }
 
 func (m *factQueue) bound() {
-	if m.most > 0 && len(m.keys) > m.most {
-		m.drop(len(m.keys) - m.most)
+	if m.most > 0 && len(m.items) > m.most {
+		m.drop(len(m.items) - m.most)
 	}
 }
 

@@ -124,7 +124,7 @@ func (d *startCheck) isNeeded(ctx context.Context, cluster string, items []item)
 		return suspected, err
 	}
 	for _, i := range items {
-		if i.binding.Key.Name == "" {
+		if i.key == "" {
 			continue // about the cluster
 		}
 		b, err := d.now.BindingNow(ctx, i.binding.Key)

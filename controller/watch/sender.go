@@ -46,56 +46,54 @@ func known(err error) error {
 
 // SignalWithStart implements Sender.
 func (t Temporal) SignalWithStart(ctx context.Context, start Start, signal string, arg any) error {
-	start.TaskQueue = t.TaskQueue
-	_, err := t.Client.SignalWithStartWorkflow(ctx, start.ID, signal, arg, start.StartWorkflowOptions, start.Type, start.Params)
-	if err != nil {
+	options, params := start.With()
+	options.ID, options.TaskQueue = start.ID, t.TaskQueue
+	if _, err := t.Client.SignalWithStartWorkflow(ctx, start.ID, signal, arg, options, start.Type, params); err != nil {
 		return fmt.Errorf("signal %s to %s, starting it: %w", signal, start.ID, known(err))
 	}
 	return nil
 }
 
-// Start is a workflow, and how to start it when it does not run. Its task queue is that of the sender.
+// Start is a workflow, and how to start it when it does not run.
 type Start struct {
-	client.StartWorkflowOptions
-	Type    string // empty for a workflow that is never started
-	Params  any
-	Cluster string // of a ClusterFailover
+	Type, ID string // without a Type it is never started
+	Cluster  string // of a ClusterFailover
+	// With makes the options and the parameters, when they are needed: most signals go to a workflow that runs.
+	With func() (client.StartWorkflowOptions, any)
 }
 
 // StartFailover starts the failover of a cluster.
 func StartFailover(instance, cluster string) Start {
-	return Start{
-		Type: workflows.TypeClusterFailover, Cluster: cluster,
-		Params: workflows.ClusterFailoverParams{Instance: instance, Cluster: cluster},
-		StartWorkflowOptions: client.StartWorkflowOptions{
-			ID:            workflows.ClusterFailoverID(instance, cluster),
+	with := func() (client.StartWorkflowOptions, any) {
+		return client.StartWorkflowOptions{
 			StaticSummary: "Failover of cluster " + cluster, StaticDetails: failoverDetails,
 			Memo:                  map[string]any{"cluster": cluster},
 			TypedSearchAttributes: temporal.NewSearchAttributes(workflows.SearchCluster.ValueSet(cluster)),
-		},
+		}, workflows.ClusterFailoverParams{Instance: instance, Cluster: cluster}
 	}
+	id := workflows.ClusterFailoverID(instance, cluster)
+	return Start{Type: workflows.TypeClusterFailover, ID: id, Cluster: cluster, With: with}
 }
 
 // startApplication starts the failover of an application.
 func startApplication(instance string, key karmada.BindingKey) Start {
-	return Start{
-		Type: workflows.TypeApplicationFailover, Params: workflows.ApplicationFailoverParams{Instance: instance, Binding: key},
-		StartWorkflowOptions: client.StartWorkflowOptions{
-			ID:            workflows.ApplicationFailoverID(instance, key),
+	with := func() (client.StartWorkflowOptions, any) {
+		return client.StartWorkflowOptions{
 			StaticSummary: "Failover of application " + key.String(), StaticDetails: applicationDetails,
 			TypedSearchAttributes: temporal.NewSearchAttributes(workflows.SearchBinding.ValueSet(workflows.Storable(key.String()))),
-		},
+		}, workflows.ApplicationFailoverParams{Instance: instance, Binding: key}
 	}
+	return Start{Type: workflows.TypeApplicationFailover, ID: workflows.ApplicationFailoverID(instance, key), With: with}
 }
 
 // startPacer starts the pacer.
 func startPacer(instance string) Start {
-	return Start{
-		Type: workflows.TypeFleetPacer, Params: workflows.FleetPacerParams{Instance: instance},
-		StartWorkflowOptions: client.StartWorkflowOptions{
-			ID: workflows.FleetPacerID(instance), StaticSummary: "Paces the evictions of all failovers", StaticDetails: pacerDetails,
-		},
+	with := func() (client.StartWorkflowOptions, any) {
+		return client.StartWorkflowOptions{
+			StaticSummary: "Paces the evictions of all failovers", StaticDetails: pacerDetails,
+		}, workflows.FleetPacerParams{Instance: instance}
 	}
+	return Start{Type: workflows.TypeFleetPacer, ID: workflows.FleetPacerID(instance), With: with}
 }
 
 // What an operator should know before touching a workflow in the UI.

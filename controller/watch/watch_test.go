@@ -258,7 +258,8 @@ func TestSignals_CarryNoTime(t *testing.T) {
 		timeless(reflect.TypeOf(sent), reflect.TypeOf(sent).Name())
 	}
 	for _, start := range []Start{startPacer("eu"), StartFailover("eu", "m1")} {
-		params := reflect.ValueOf(start.Params)
+		_, with := start.With()
+		params := reflect.ValueOf(with)
 		for f := range params.NumField() {
 			if name := params.Type().Field(f).Name; name != "Instance" && name != "Cluster" {
 				require.True(t, params.Field(f).IsZero(), "%s.%s", start.Type, name)
