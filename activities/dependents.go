@@ -203,9 +203,8 @@ func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (De
 		if err != nil {
 			return out, classify("search dependents of", r.Key.String(), err)
 		}
-		for _, key := range named {
-			keys = appendKey(keys, key)
-		}
+		known := func(key karmada.BindingKey) bool { return slices.Contains(r.Held, key) }
+		keys = append(keys, slices.DeleteFunc(named, known)...)
 	}
 	for _, key := range keys {
 		plan, err := d.leave(ctx, key, r.MigrationRef, &parent, gone)
