@@ -199,6 +199,8 @@ func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Obs
 		return reason.Verdict{OK: true}
 	}
 	switch {
+	case len(look.Targets) == 0:
+		return proof.Refuse(reason.NotPlaced, "it has no target cluster to probe")
 	case !r.Probe:
 		return notLongEnough(r.HealthyFor, must)
 	case a.prober == nil:
@@ -211,7 +213,7 @@ func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Obs
 				target, err, must)
 		}
 	}
-	return reason.Verdict{OK: len(look.Targets) > 0, Reason: reason.NotPlaced}
+	return reason.Verdict{OK: true}
 }
 
 func notLongEnough(held, must time.Duration) reason.Verdict {

@@ -30,10 +30,10 @@ type FailoverState struct {
 	Since       time.Time        `json:"since"`                 // when this attempt began
 	Entered     time.Time        `json:"entered"`               // when this phase began
 	Began       time.Time        `json:"began"`                 // when the failover began
-	Named       time.Time        `json:"confirmed,omitzero"`    // when this attempt was confirmed
-	Well        time.Time        `json:"wellSince,omitzero"`    // when conditions became well
+	Confirmed   time.Time        `json:"confirmed,omitzero"`    // when this attempt was confirmed
+	WellSince   time.Time        `json:"wellSince,omitzero"`    // when conditions became well
 	ClosedAt    time.Time        `json:"closedAt,omitzero"`     // when abandon and restore began in this attempt
-	Settled     time.Time        `json:"untainted,omitzero"`    // when Lifeboat's taints went
+	Untainted   time.Time        `json:"untainted,omitzero"`    // when Lifeboat's taints went
 	Runs        int              `json:"runs"`                  // of this workflow, continue-as-new counted
 	Stopped     *Order           `json:"stopped,omitempty"`     // an operator cancelled
 	StopPutBack bool             `json:"stopPutBack,omitempty"` // and what is placed goes back, too
@@ -325,7 +325,7 @@ func (s *FailoverState) NextAttempt(now time.Time) AttemptReport {
 	s.Queue.Reset()
 	s.Ledger.Reset()
 	s.Judged = ""
-	s.Listed, s.Settled, s.ClosedAt, s.Named, s.Well = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.Listed, s.Untainted, s.ClosedAt, s.Confirmed, s.WellSince = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	s.Virtual, s.Fenced = nil, nil
 	s.Approvals, s.Asking = nil, nil // an approval holds for one attempt
 	return over

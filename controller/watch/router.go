@@ -158,7 +158,7 @@ func (d *Router) signal(name string) {
 // suspected reports whether a cluster needs a failover. An opted-out cluster needs one only while it
 // carries taints or records of Lifeboat.
 func (d *Router) suspected(list []rules.Rule, c karmada.Cluster) bool {
-	suspected, _ := rules.Suspected(list, c, d.externalProbe.Result(c.Name))
+	suspected, _ := rules.NeedsFailover(list, c, d.externalProbe.Result(c.Name))
 	if suspected && rules.OptedOut(c.Annotations) {
 		return c.CarriesOurs()
 	}

@@ -26,7 +26,7 @@ type holder struct {
 	key     karmada.BindingKey
 	placed  map[string]corev1.ResourceList
 	missing corev1.ResourceList
-	// waiting is the binding itself while something is missing, and left the cluster that it left.
+	// waiting is the binding itself while something is missing; left is the cluster that it has left.
 	waiting *karmada.Binding
 	left    string
 	// may are its candidates, once they were computed.

@@ -34,7 +34,7 @@ func BenchmarkSort(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		now := fixtures.At(100).Add(time.Duration(n) * time.Millisecond)
 		for at := range q.Items {
-			q.Sort(now, &q.Items[at], 0)
+			q.Advance(now, &q.Items[at], 0)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func BenchmarkNext(b *testing.B) {
 	q := queued(queue.Tolerating)
 	b.ReportAllocs()
 	for b.Loop() {
-		q.Next(fixtures.At(-1))
+		q.NextChange(fixtures.At(-1))
 	}
 }
 

@@ -29,8 +29,8 @@ type Item struct {
 	Purge karmada.PurgeMode `json:"g,omitempty"`
 	// Fence is what proves its old copy dead.
 	Fence *proof.Fence `json:"f,omitempty"`
-	// Was reports that a taint has made it move in this attempt, so that it owes an outcome.
-	Was bool `json:"w,omitempty"`
+	// Affected reports that a taint has made it move in this attempt, so that it owes an outcome.
+	Affected bool `json:"w,omitempty"`
 	// Queued is since when it does; zero where an earlier run left it behind.
 	Queued time.Time `json:"e,omitzero"`
 	// Returned: the scheduler put it back after a release of this drain.
@@ -65,7 +65,7 @@ const (
 // hasTurn reports whether a binding moves in its turn, as far as is known.
 func (s State) hasTurn() bool { return s == Tolerating || s == Due || s == Ready || s == Hold }
 
-func (i *Item) pause() { i.State, i.Reason, i.Was = Paused, reason.Paused, true }
+func (i *Item) pause() { i.State, i.Reason, i.Affected = Paused, reason.Paused, true }
 
 // expire ends a question that has gone unanswered for too long: the item stays where it is, and is
 // looked at again only when it is approved.

@@ -32,7 +32,7 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 		case keep[at] || i.Policy < 0:
 			kept = append(kept, i)
 		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
-		case i.Was:
+		case i.Affected:
 			q.Later = fileUnder(q.Later, i)
 		default:
 			q.LaterIdle = fileUnder(q.LaterIdle, i)

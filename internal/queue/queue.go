@@ -181,8 +181,9 @@ func (q *Queue) KindOf(i *Item) string {
 	return ""
 }
 
-// Next is the item that time alone brings on soonest, nil when none: the one timer is for it.
-func (q *Queue) Next(now time.Time) (of *Item, next time.Time) {
+// NextChange is the item whose state time alone changes first, nil when none. The failover's one timer
+// waits for it. It is not the next to move: that is First.
+func (q *Queue) NextChange(now time.Time) (of *Item, next time.Time) {
 	earlier := func(t time.Time, i *Item) {
 		if !t.IsZero() && (of == nil || t.Before(next)) {
 			next, of = t, i

@@ -15,32 +15,32 @@ type Change struct {
 	Blocked bool
 }
 
-// Sort moves an item between states as time passes, taints change and orders come. A question that
+// Advance moves an item between states as time passes, taints change and orders come. A question that
 // is not answered within askFor ends in its staying, with 0 never.
-func (q *Queue) Sort(now time.Time, i *Item, askFor time.Duration) Change {
+func (q *Queue) Advance(now time.Time, i *Item, askFor time.Duration) Change {
 	if i.Permanent {
 		return Change{}
 	}
-	was := i.Was
-	c := q.sort(now, i, askFor)
-	if i.Was && !was {
+	was := i.Affected
+	c := q.advance(now, i, askFor)
+	if i.Affected && !was {
 		c.Entered, i.Queued = true, now
 	}
 	return c
 }
 
-func (q *Queue) sort(now time.Time, i *Item, askFor time.Duration) (c Change) {
+func (q *Queue) advance(now time.Time, i *Item, askFor time.Duration) (c Change) {
 	switch due, d := q.Due(now, i); {
 	case !d.Affected:
 		c.Blocked = q.unmoved(i, d.Reason)
 	case now.Before(due):
-		i.State, i.Reason, i.Was, i.AskedAt = Tolerating, q.whyNotDue(i, due), true, time.Time{}
+		i.State, i.Reason, i.Affected, i.AskedAt = Tolerating, q.whyNotDue(i, due), true, time.Time{}
 	case i.State == Blocked:
 		c.Blocked = q.retry(now, i, askFor)
 	case q.IsPaused(i.Key):
 		i.pause()
 	case i.State == Idle || i.State == Tolerating || i.State == Paused:
-		i.State, i.Reason, i.Was = Due, reason.Waiting, true
+		i.State, i.Reason, i.Affected = Due, reason.Waiting, true
 	}
 	return c
 }
@@ -63,7 +63,7 @@ func (q *Queue) retry(now time.Time, i *Item, askFor time.Duration) bool {
 func (q *Queue) unmoved(i *Item, why reason.Reason) bool {
 	if why == reason.Malformed {
 		// Not permanent: a hard taint may still come to move it.
-		i.State, i.Reason, i.Was = Blocked, why, true
+		i.State, i.Reason, i.Affected = Blocked, why, true
 		i.Message = reason.Summary(q.Policy[i.Policy].SoftMalformed)
 		return true
 	}

@@ -69,7 +69,7 @@ func TestARuleThatDoesNotAskForReadyIsNotContradicted(t *testing.T) {
 // Rules: R4.1-48.
 func TestAContradictedClusterIsSuspected(t *testing.T) {
 	list, c := []rules.Rule{unready()}, fixtures.Cluster("m1", fixtures.NotReady)
-	suspected, why := rules.Suspected(list, c, rules.ExternalProbeUp)
+	suspected, why := rules.NeedsFailover(list, c, rules.ExternalProbeUp)
 	require.True(t, suspected)
 	require.Equal(t, reason.MemberAnswers, why)
 	faulty, _ := rules.Faulty(list, c)

@@ -84,7 +84,7 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 		"the evacuation taint alone":   {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suspected, _ := rules.Suspected([]rules.Rule{unready()}, tc.cluster, rules.ExternalProbeDown)
+			suspected, _ := rules.NeedsFailover([]rules.Rule{unready()}, tc.cluster, rules.ExternalProbeDown)
 			require.True(t, suspected, "it needs a failover")
 			faulty, _ := rules.Faulty([]rules.Rule{unready()}, tc.cluster)
 			require.Equal(t, tc.want, faulty)
@@ -220,7 +220,7 @@ func TestAnOrderedTaintHasNoWindows(t *testing.T) {
 // Rules: R4.1-42.
 func TestAClusterWithAnOrderNeedsAFailover(t *testing.T) {
 	c := fixtures.Cluster("m1", ordersTaints("a"))
-	suspected, why := rules.Suspected(nil, c, rules.ExternalProbeDown)
+	suspected, why := rules.NeedsFailover(nil, c, rules.ExternalProbeDown)
 	require.True(t, suspected)
 	require.Equal(t, reason.TaintOrdered, why)
 	require.True(t, c.CarriesOurs())

@@ -10,11 +10,18 @@ import (
 )
 
 // Evidence is what the windows of a cluster's rules and its taints say at one moment: whether it
-// fails, whether it has recovered, and which taints are to be put or to go.
+// fails, whether it has recovered, and which taints are to be put or to go. Of a failure there are
+// four degrees:
+//
+//	                 a rule matches   its window has run out   foreign taints count
+//	Suspected        needed           -                        no
+//	Ripens (one w.)  needed           needed                   no
+//	ConfirmsFailure  needed           needed                   no
+//	Failing          needed           needed                   yes, alone they suffice
 type Evidence struct {
 	Windows Windows
-	// Judged is when the newest look that was answered was asked for: of what came after, it knows
-	// nothing, and so no window ends later.
+	// Judged is when the newest answered look was requested. Windows are judged by this moment, not
+	// by now: what came after it is not known.
 	Judged time.Time
 	// Ours are Lifeboat's taints, Foreign those of others that move bindings, and Standing is every
 	// taint as "key:effect".
@@ -71,9 +78,9 @@ func (e Evidence) Ripe() []RuleObservation {
 	return out
 }
 
-// RipeToMove reports whether the window of a taint that moves bindings has run out on
+// ConfirmsFailure reports whether the window of a taint that moves bindings has run out on
 // a match, standing or not.
-func (e Evidence) RipeToMove() bool {
+func (e Evidence) ConfirmsFailure() bool {
 	return e.Windows.Any(func(w Window) bool {
 		return karmada.Triggers(w.Taint.Effect) && e.Ripens(w)
 	})
@@ -140,14 +147,14 @@ func (e Evidence) TakenAway(t karmada.AddedTaint) bool {
 	return !unread && !e.Stands(karmada.RuleTaint{Key: t.Key, Effect: t.Effect})
 }
 
-// WellForLong reports whether every Lifeboat taint that moves bindings could go now. Without one (an
+// RecoveryConfirmed reports whether every Lifeboat taint that moves bindings could go now. Without one (an
 // operator removed the last) recovery is confirmed at once.
-func (e Evidence) WellForLong() bool {
+func (e Evidence) RecoveryConfirmed() bool {
 	return !slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
 }
 
-// WouldBeWellForLong is that for observe: every taint that would stand could go now.
-func (e Evidence) WouldBeWellForLong() bool {
+// RecoveryWouldBeConfirmed is that for observe: every taint that would stand could go now.
+func (e Evidence) RecoveryWouldBeConfirmed() bool {
 	return !e.Windows.Any(func(w Window) bool { return e.WouldStand(w.Taint) && !w.RemoveRipe(e.Judged) })
 }
 

@@ -64,8 +64,8 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 			require.Len(t, row.evidence.Ripe(), row.put)
 			require.Len(t, row.evidence.Withered(), row.goes)
 			require.Equal(t, row.failing, row.evidence.Failing())
-			require.Equal(t, row.failing, row.evidence.RipeToMove())
-			require.Equal(t, row.well, row.evidence.WellForLong())
+			require.Equal(t, row.failing, row.evidence.ConfirmsFailure())
+			require.Equal(t, row.well, row.evidence.RecoveryConfirmed())
 		})
 	}
 }

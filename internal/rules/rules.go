@@ -282,12 +282,12 @@ func (o RuleObservation) contradicted(c karmada.Cluster) RuleObservation {
 	return o
 }
 
-// Suspected reports whether a cluster needs a failover workflow now: a rule matches by the
-// word of an external probe, a taint that moves bindings stands, or something of Lifeboat's does. A rule that
-// the external probe contradicts needs it as well: the workflow reports the contradiction. A rule
-// that only cordons needs the workflow, too: its windows are durable there. It decides only
-// which workflow gets the fact.
-func Suspected(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.Reason) {
+// NeedsFailover reports whether a cluster needs a failover workflow now: a rule matches, a taint
+// that moves bindings stands, or something of Lifeboat's does. Where a rule requires the external
+// probe, its result counts; a rule that the probe contradicts needs the workflow as well, which
+// reports the contradiction. So does a rule that only cordons: its windows are durable there. It
+// decides only which workflow gets the fact: whether the cluster has failed, Evidence decides.
+func NeedsFailover(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reason.Reason) {
 	switch {
 	case c.Drain != nil:
 		return true, reason.Drained

@@ -257,7 +257,7 @@ func TestSuspected(t *testing.T) {
 		"a refused rule is no reason to start": {cluster: fixtures.Cluster("m1", fixtures.NotReady), rules: []rules.Rule{unready(conditions(when("Ready", "Near", "True")))}, want: reason.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suspected, why := rules.Suspected(tc.rules, tc.cluster, rules.ExternalProbeDown)
+			suspected, why := rules.NeedsFailover(tc.rules, tc.cluster, rules.ExternalProbeDown)
 			require.Equal(t, tc.want != reason.None, suspected)
 			require.Equal(t, tc.want, why)
 		})
@@ -388,9 +388,9 @@ func TestARuleThatRequiresTheExternalProbeMatchesOnlyWhileItAgrees(t *testing.T)
 	}
 	// What counts faulty clusters must not count too few; what starts a failover asks.
 	c := fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Conditions[0].Status = corev1.ConditionFalse })
-	suspected, _ := rules.Suspected([]rules.Rule{unready(asking)}, c, rules.ExternalProbeDown)
+	suspected, _ := rules.NeedsFailover([]rules.Rule{unready(asking)}, c, rules.ExternalProbeDown)
 	require.True(t, suspected)
-	suspected, _ = rules.Suspected([]rules.Rule{unready(asking)}, c, rules.ExternalProbeAbsent)
+	suspected, _ = rules.NeedsFailover([]rules.Rule{unready(asking)}, c, rules.ExternalProbeAbsent)
 	require.False(t, suspected)
 }
 

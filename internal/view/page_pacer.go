@@ -94,7 +94,7 @@ var explanations = map[reason.Reason]string{
 	reason.FleetUnhealthy:    "too many clusters are faulty at once: moving load quickly could fell the rest",
 	reason.AllFaulty:         "every cluster looks failed, probably by Lifeboat's own fault: check Lifeboat's and Karmada's network first",
 	reason.FleetUnknown:      "the fleet could not be counted",
-	reason.HaltedByOperator:  "an operator paused it, or set or configured the rate 0",
+	reason.HaltedByOperator:  "an operator paused it, or configured the rate 0",
 	reason.StateLost:         "the pacer's earlier run cannot be read, so its permits and orders are not known: an operator must resume",
 	reason.RateSetByOperator: "an operator set the rate",
 	reason.FirstStart:        "this is its first start",

@@ -41,7 +41,7 @@ const lookEvery = 10 * time.Minute
 // Workflow watches an application that is Unhealthy: it is open for as long as a copy is. When that has
 // lasted for as long as the binding tolerates, the binding moves by a migration under a permit.
 func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (workflows.ApplicationReport, error) {
-	if err := flow.Named(ctx, workflows.ApplicationFailoverID(p.Instance, p.Binding)); err != nil {
+	if err := flow.CheckID(ctx, workflows.ApplicationFailoverID(p.Instance, p.Binding)); err != nil {
 		return workflows.ApplicationReport{}, err
 	}
 	f := begin(ctx, p)

@@ -77,7 +77,7 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 	if wrong := malformedState(m.st); wrong != "" {
 		return record.Result{}, temporal.NewNonRetryableApplicationError("started with what makes no sense: "+wrong, "Malformed", nil)
 	}
-	if err := flow.Named(ctx, workflows.BindingMigrationID(m.instance, m.st.Ref.Cluster, m.st.Ref.Key)); err != nil {
+	if err := flow.CheckID(ctx, workflows.BindingMigrationID(m.instance, m.st.Ref.Cluster, m.st.Ref.Key)); err != nil {
 		return record.Result{}, err
 	}
 	if err := m.serve(ctx); err != nil {

@@ -154,10 +154,10 @@ func (or *orders) cancel(o workflows.Order, putBack bool) {
 	}
 }
 
-// calledOff reports whether an order came, while the old placement was being put back, that keeps
-// the new one kept: a release, or a cancel without put-back of what is placed. Nothing is
-// placed yet: then a recovery takes it back all the same.
-func (or *orders) calledOff() bool {
+// restoreCalledOff reports whether an order that keeps the new placement came while the old one was
+// being put back: a release, or a cancel without put-back of what is placed. Where nothing is
+// placed yet, a recovery puts it back in spite of a release.
+func (or *orders) restoreCalledOff() bool {
 	switch {
 	case or.intent.PutsBack():
 		return false
@@ -215,6 +215,7 @@ func (m *migration) obeys(o activities.Observation) bool {
 	if m.st.Directly() {
 		m.orders.refuseDirect(o)
 	}
+	back := m.orders.takesBack(o)
 	switch {
 	case m.st.Ref.Named && m.st.Intent.Held == nil:
 		m.end(record.Result{
@@ -222,8 +223,8 @@ func (m *migration) obeys(o activities.Observation) bool {
 		})
 	case m.st.Intent.Releases() && len(o.Targets) > 0:
 		m.on(phase.EventReleaseOrdered)
-	case m.orders.takesBack(o) != "":
-		m.on(m.orders.takesBack(o))
+	case back != "":
+		m.on(back)
 	case m.st.Intent.Cancelled != nil && m.st.Phase != phase.MigrationPlacing:
 		m.leave()
 	case m.st.Ref.Named && m.st.Intent.Releases():

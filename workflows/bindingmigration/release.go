@@ -26,9 +26,9 @@ type releaser struct {
 	justReleased bool
 }
 
-// calledBack reports whether an order came against the release before the task was dropped: it
+// releaseCalledOff reports whether an order came against the release before the task was dropped: it
 // goes back to where that is obeyed. With its cluster gone there is nothing to obey.
-func (rl *releaser) calledBack() bool {
+func (rl *releaser) releaseCalledOff() bool {
 	if rl.st.SourceGone || rl.st.Intent.Releases() || (!rl.st.Intent.PutsBack() && rl.st.Intent.Cancelled == nil) {
 		return false
 	}
@@ -60,8 +60,8 @@ func (rl *releaser) releaseRequest() activities.ReleaseRequest {
 
 // release is the point of no return: one activity looks once more and drops the task.
 func (rl *releaser) release() {
-	calledBack := rl.calledBack()
-	if calledBack {
+	releaseCalledOff := rl.releaseCalledOff()
+	if releaseCalledOff {
 		return
 	}
 	request := rl.releaseRequest()

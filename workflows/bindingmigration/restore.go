@@ -64,7 +64,7 @@ func (rs *restorer) restore() {
 		rs.restored()
 		return
 	}
-	if rs.orders.calledOff() {
+	if rs.orders.restoreCalledOff() {
 		rs.on(phase.EventCalledOff)
 		return
 	}

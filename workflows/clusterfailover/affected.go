@@ -179,11 +179,11 @@ func (a *affected) diedHere(t activities.Targeting) bool {
 
 // newItem blocks at once what no taint may move in this attempt.
 func (a *affected) newItem(t activities.Targeting, left queue.Left) queue.Item {
-	item := queue.Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.Policy, Kind: a.st.Queue.Kind(t.Kind), State: queue.Idle, Was: left.Owes}
+	item := queue.Item{Key: t.Key, UID: t.UID, Resource: t.Resource, Policy: left.Policy, Kind: a.st.Queue.Kind(t.Kind), State: queue.Idle, Affected: left.Owes}
 	cameBack := a.st.Ledger.Migrated(t.Key, t.UID)
 	switch {
 	case t.Malformed != "":
-		item.State, item.Reason, item.Message, item.Permanent, item.Was = queue.Blocked, reason.Malformed, reason.Summary(t.Malformed), true, true
+		item.State, item.Reason, item.Message, item.Permanent, item.Affected = queue.Blocked, reason.Malformed, reason.Summary(t.Malformed), true, true
 	case cameBack && a.st.Cluster.Drain != nil:
 		item.Returned = true // moved once more, and then kept away until undrain
 	case cameBack && a.diedHere(t):
@@ -211,7 +211,7 @@ func (a *affected) dropMissing(found map[string]bool) {
 		if found[i.Key.String()] {
 			return false
 		}
-		if i.Was && i.Reason != reason.SchedulerReturnsIt {
+		if i.Affected && i.Reason != reason.SchedulerReturnsIt {
 			a.outcomes.keep(record.Result{
 				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers, At: a.now(),
 			})
@@ -226,7 +226,7 @@ func (a *affected) dropMissing(found map[string]bool) {
 func (a *affected) listLate() {
 	c := &a.st.Cluster
 	moves := len(c.Hard)+len(c.Soft)+len(a.st.Virtual) > 0
-	if moves && a.st.Listed.IsZero() && !a.st.Named.IsZero() {
+	if moves && a.st.Listed.IsZero() && !a.st.Confirmed.IsZero() {
 		a.refresh()
 	}
 }

@@ -46,7 +46,7 @@ func (a *approvals) refuseApprove(o workflows.ScopedOrder) error {
 func (a *approvals) approvable(scope queue.Scope) (waiting []int, fenced []workflows.Migration) {
 	for at := range a.st.Items {
 		i := &a.st.Items[at]
-		if i.Was && !i.Permanent && i.State != queue.Idle && scope.Covers(i.Key) && a.unapproved(i, scope) {
+		if i.Affected && !i.Permanent && i.State != queue.Idle && scope.Covers(i.Key) && a.unapproved(i, scope) {
 			waiting = append(waiting, at)
 		}
 	}

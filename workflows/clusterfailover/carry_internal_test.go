@@ -50,7 +50,7 @@ func crowded(ctx workflow.Context, n int) *failover {
 		resource := "Deployment " + key.Namespace + "/" + app
 		if i%2 == 0 {
 			f.st.Items = append(f.st.Items, queue.Item{
-				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: queue.Due, Reason: reason.Waiting, Was: true,
+				Key: key, UID: uid(), Resource: resource, Policy: i % 5, State: queue.Due, Reason: reason.Waiting, Affected: true,
 			})
 			continue
 		}
@@ -401,7 +401,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			f := crowded(ctx, 400)
 			f.st.Migrations = map[string]workflows.Migration{}
 			for at := range f.st.Items {
-				f.st.Items[at].Was = at%4 != 0 // 50 of 200 are idle
+				f.st.Items[at].Affected = at%4 != 0 // 50 of 200 are idle
 			}
 			all := slices.Clone(f.st.Items)
 			f.st.Queue.LeaveForLater(f.now(), 40)
@@ -419,7 +419,7 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			}
 			for _, i := range f.st.Items {
 				at := slices.IndexFunc(all, func(x queue.Item) bool { return x.Key == i.Key })
-				require.Equal(t, all[at].Was, i.Was, "it owes what it owed")
+				require.Equal(t, all[at].Affected, i.Affected, "it owes what it owed")
 				require.Equal(t, all[at].Policy, i.Policy)
 			}
 			require.Less(t, len(f.st.Items), 200, "some are left")

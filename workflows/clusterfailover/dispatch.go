@@ -77,9 +77,8 @@ func (d *dispatcher) mayBegin() bool {
 // holdAhead bounds how many migrations hold their dependents ahead of their permit.
 const holdAhead = 50
 
-// startHolds gives the most urgent bindings that others go with a migration of their own,
-// which holds those others: it takes as long as it takes, so it must be done before a
-// permit is asked for.
+// startHolds starts the migrations of the most urgent bindings with dependents. Such a migration
+// holds the dependents first, which may take long, and only then a permit is requested for it.
 func (d *dispatcher) startHolds() {
 	ahead := 0
 	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
@@ -277,8 +276,8 @@ func (g *grants) takePermit() pace.Permit {
 	return permit
 }
 
-// dropPassed drops the permits in hand that have passed, and a grant of moments that no pacer
-// gives so far ahead.
+// dropPassed drops the permits in hand that have passed, and a grant further ahead than any pacer
+// grants.
 func (g *grants) dropPassed() {
 	for len(g.st.Grants) > 0 {
 		switch first, _ := g.st.Grants[0].Take(); {

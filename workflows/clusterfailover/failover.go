@@ -50,7 +50,7 @@ type failover struct {
 // purge. Its turn is always the same: look at the cluster, obey operators, do what
 // the phase requires, report to the pacer, wait.
 func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflows.FailoverReport, error) {
-	if err := flow.Named(ctx, workflows.ClusterFailoverID(p.Instance, p.Cluster)); err != nil {
+	if err := flow.CheckID(ctx, workflows.ClusterFailoverID(p.Instance, p.Cluster)); err != nil {
 		return workflows.FailoverReport{}, err
 	}
 	f := newFailover(ctx, p)
@@ -227,7 +227,7 @@ const longRun = 4000
 // looks at everything again, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (f *failover) full() bool {
-	return f.waited && (f.cancelRequested || f.fullHistory()) && f.trail.Settled() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
+	return f.waited && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
 }
 
 func (f *failover) fullHistory() bool {
@@ -262,11 +262,11 @@ func (f *failover) nextWake() (time.Time, string) {
 	switch {
 	case f.evacuating():
 		f.nextInQueue(sooner)
-	case closes && f.st.Settled.IsZero():
+	case closes && f.st.Untainted.IsZero():
 		sooner(f.st.ClosedAt.Add(f.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
 	case closes && len(f.st.PendingPurges) > 0:
-		sooner(f.st.Settled.Add(pendingPurgeLate), "old copies are late")
-		sooner(f.st.Settled.Add(f.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
+		sooner(f.st.Untainted.Add(pendingPurgeLate), "old copies are late")
+		sooner(f.st.Untainted.Add(f.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
 	}
 	if f.enforcing() && !f.judgement.onlyCordons() {
 		sooner(f.st.AskedAt.Add(f.st.Terms.AskAgain), "tell the pacer again what is wanted")
@@ -286,7 +286,7 @@ func (f *failover) nextInQueue(sooner func(time.Time, string)) {
 	if f.now().Before(f.st.NextDrain) && (f.st.Queue.Count(queue.Ready) > 0 || len(f.dispatcher.waitForPermit()) > 0) {
 		sooner(f.st.NextDrain, "the drain's own rate lets the next move begin")
 	}
-	of, at := f.st.Queue.Next(f.now())
+	of, at := f.st.Queue.NextChange(f.now())
 	switch {
 	case of == nil:
 	case of.State == queue.Blocked:

@@ -135,7 +135,7 @@ func underWay(ctx workflow.Context, shape uint8) *failover {
 		f.st.Migrations[key.String()] = workflows.Migration{Key: key, UID: "u", Attempt: 1, Phase: current, Placed: current == phase.MigrationAwaitingHealth, Since: now}
 	}
 	f.st.Items = append(f.st.Items, queue.Item{
-		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: queue.Due, Reason: reason.Waiting, Was: true,
+		Key: karmada.BindingKey{Namespace: "shop", Name: "mail"}, UID: "u", State: queue.Due, Reason: reason.Waiting, Affected: true,
 	})
 	return f
 }

@@ -20,8 +20,7 @@ import (
 // its rules.
 type judgement struct {
 	*run
-	// judged is when the last judgement that was answered was asked for: of what came
-	// after, it says nothing, and so no window ends later.
+	// judged is when the last answered judgement was requested: windows are judged by this moment.
 	judged time.Time
 	timers map[string]flow.Armed
 }
@@ -180,8 +179,8 @@ func (j *judgement) arm(name string, at time.Time, summary string) {
 	}
 }
 
-// whyBad is what the failure rests on: conditions of a rule before an order, and where nothing is known any more.
-func (j *judgement) whyBad() reason.Reason {
+// whyFailing is the reason of the failure: conditions of a rule come before an order, and stand where nothing is known any more.
+func (j *judgement) whyFailing() reason.Reason {
 	switch {
 	case j.evidence().Failing(karmada.DrainRule, karmada.TaintRule), j.failing() && len(j.st.Cluster.Ordered) == 0:
 		return reason.ConditionsMatch
@@ -205,9 +204,9 @@ func (j *judgement) evidence() rules.Evidence {
 // wellForLong reports whether the recovery is confirmed.
 func (j *judgement) wellForLong() bool {
 	if !j.enforcing() {
-		return j.evidence().WouldBeWellForLong()
+		return j.evidence().RecoveryWouldBeConfirmed()
 	}
-	return j.evidence().WellForLong()
+	return j.evidence().RecoveryConfirmed()
 }
 
 // failing reports whether the cluster fails by itself, a drain aside.
@@ -219,9 +218,9 @@ func (j *judgement) softMatters() bool {
 	return len(j.st.Cluster.Soft) > 0 || j.evidence().SoftMatters()
 }
 
-// bad reports whether there is evidence of a failure: a taint that others put and that
-// moves bindings, or a rule whose taint does.
-func (j *judgement) bad() bool {
+// thisFailureStands reports whether there is evidence of this failure: a taint of another actor that
+// moves bindings, or a rule whose taint does and that counts in this phase (isThisFailure).
+func (j *judgement) thisFailureStands() bool {
 	return len(j.st.Cluster.Foreign) > 0 || j.st.Windows.Any(func(w rules.Window) bool {
 		return w.Matching && karmada.Triggers(w.Taint.Effect) && j.isThisFailure(w)
 	})
@@ -246,11 +245,11 @@ func (j *judgement) isThisFailure(w rules.Window) bool {
 // that this failover has to see to.
 func (j *judgement) onlyCordons() bool {
 	early := j.st.Phase == phase.FailoverSuspected || j.st.Phase == phase.FailoverCordoned
-	settled := j.st.Phase == phase.FailoverSettling && !j.st.Settled.IsZero()
+	settled := j.st.Phase == phase.FailoverSettling && !j.st.Untainted.IsZero()
 	switch {
 	case !early && !settled, j.st.UID == "", !j.st.GoneAt.IsZero(), len(j.st.Migrations) > 0, len(j.asks) > 0, j.ordersRecorded():
 		return false
-	case slices.ContainsFunc(j.st.Cluster.Ours, rules.OfThisFailure), j.bad():
+	case slices.ContainsFunc(j.st.Cluster.Ours, rules.OfThisFailure), j.thisFailureStands():
 		return false
 	}
 	return j.evidence().CordonStands() || j.evidence().CordonMatches()

@@ -27,7 +27,7 @@ func (f *failover) obey() {
 	}
 	if o.cancel != nil && f.on(phase.EventCancelOrdered, reason.Cancelled) {
 		f.st.Stopped, f.st.StopPutBack = o.cancel, o.putBack
-		f.st.ClosedAt, f.st.Settled = time.Time{}, time.Time{}
+		f.st.ClosedAt, f.st.Untainted = time.Time{}, time.Time{}
 	}
 	for _, word := range o.confirmations {
 		if word.binding == (karmada.BindingKey{}) {
@@ -102,7 +102,7 @@ func (f *failover) endObserving(order workflows.Order) {
 	}
 	for _, i := range f.st.Items {
 		switch {
-		case i.Was && i.State != queue.Blocked:
+		case i.Affected && i.State != queue.Blocked:
 			f.outcomes.keep(record.Result{
 				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.EnforceOrdered,
 				Cause: "enforced by " + order.Who + ": " + order.Reason, At: f.now(),

@@ -28,7 +28,7 @@ const (
 
 // late reports whether old copies ran on for too long after the cluster came back: two copies serve.
 func (o *oldCopies) late() bool {
-	return o.st.Phase == phase.FailoverSettling && len(o.st.PendingPurges) > 0 && o.now().Sub(o.st.Settled) >= pendingPurgeLate
+	return o.st.Phase == phase.FailoverSettling && len(o.st.PendingPurges) > 0 && o.now().Sub(o.st.Untainted) >= pendingPurgeLate
 }
 
 // watch runs beside the failover, which never waits for it. From the moment when the
@@ -54,7 +54,7 @@ func (o *oldCopies) watch(ctx workflow.Context) {
 
 // canEnd: something is owed, and the cluster is back, or the failover waits for it alone.
 func (o *oldCopies) canEnd() bool {
-	return len(o.st.PendingPurges) > 0 && (o.st.Cluster.Ready == "True" || !o.st.Settled.IsZero())
+	return len(o.st.PendingPurges) > 0 && (o.st.Cluster.Ready == "True" || !o.st.Untainted.IsZero())
 }
 
 // endOnce goes through the pending purges once, in shares at a time.
@@ -89,5 +89,5 @@ func (o *oldCopies) ended(ctx workflow.Context, share workflow.Future) {
 // settled reports whether old Works are gone, which the coroutine of watch ends,
 // or have had their time. Those that are late need attention: two copies serve.
 func (o *oldCopies) settled() bool {
-	return len(o.st.PendingPurges) == 0 || o.now().Sub(o.st.Settled) > o.st.Terms.PendingPurgeWait
+	return len(o.st.PendingPurges) == 0 || o.now().Sub(o.st.Untainted) > o.st.Terms.PendingPurgeWait
 }

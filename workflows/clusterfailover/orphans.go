@@ -69,7 +69,7 @@ func (or *orphans) waits() bool {
 	if or.adoptNow || or.st.Phase == phase.FailoverSettling {
 		return false // a failover that settles sees its last hold task go before it closes
 	}
-	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.bad() && or.judgement.nothingOfOurs()
+	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.thisFailureStands() && or.judgement.nothingOfOurs()
 	return or.judgement.onlyCordons() || ends
 }
 

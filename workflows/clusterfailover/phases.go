@@ -24,12 +24,12 @@ func (f *failover) actSuspected() {
 		// The stop that it records is over: that run is not open any more, or was resumed.
 		_, ok := f.taints.write("remove a void record of a stop from "+f.cluster, activities.TaintRequest{ClearStopped: true})
 		f.dirty = f.dirty || ok // look again at once: the windows may have run out meanwhile
-	case f.judgement.inheritsTaint(), f.judgement.evidence().RipeToMove() && len(f.st.Cluster.Foreign) == 0:
+	case f.judgement.inheritsTaint(), f.judgement.evidence().ConfirmsFailure() && len(f.st.Cluster.Foreign) == 0:
 		// An earlier run had confirmed this failure and put its taint, or a window has run out.
-		f.confirm(f.judgement.whyBad())
+		f.confirm(f.judgement.whyFailing())
 	case len(f.st.Cluster.Foreign) > 0:
 		f.confirm(reason.ForeignTaint)
-	case f.judgement.bad():
+	case f.judgement.thisFailureStands():
 		f.st.Reason = reason.WindowRunning
 		f.taints.followRules()
 	case f.judgement.evidence().MemberAnswers():
@@ -59,12 +59,12 @@ func (f *failover) actUnsuspected() {
 
 // beginRecovery waits out the removal window from now on.
 func (f *failover) beginRecovery() {
-	f.st.Well = f.now()
+	f.st.WellSince = f.now()
 	f.on(phase.EventConditionsWell, reason.ClusterRecovered)
 }
 
 func (f *failover) confirm(reason reason.Reason) {
-	f.st.Named = f.now()
+	f.st.Confirmed = f.now()
 	f.on(phase.EventConfirmed, reason)
 }
 
@@ -72,7 +72,7 @@ func (f *failover) confirm(reason reason.Reason) {
 // first eviction. It waits for the pacer's first signal: a pacer that has yet to look
 // whether an installation is new must not find what this failover wrote meanwhile.
 func (f *failover) actConfirmed() {
-	if !f.judgement.bad() {
+	if !f.judgement.thisFailureStands() {
 		f.beginRecovery()
 		return
 	}
@@ -100,10 +100,10 @@ const prepareFor = 2 * time.Second
 // affected set, judges it under the taints that are about to stand, has the first batch checked, and requests
 // permits for what passed. What fails or takes longer is done after the taint.
 func (f *failover) prepare() {
-	if !f.enforcing() || f.prepared.Equal(f.st.Named) {
+	if !f.enforcing() || f.prepared.Equal(f.st.Confirmed) {
 		return
 	}
-	f.prepared = f.st.Named
+	f.prepared = f.st.Confirmed
 	f.affected.foresee(f.taints.foreseen())
 	f.preCheck.step()
 	_ = flow.AwaitFor(f.ctx, prepareFor, "put the taint, though the first pre-check has not ended", func() bool {
@@ -115,7 +115,7 @@ func (f *failover) prepare() {
 
 // actEvacuating lists, checks and dispatches, for as long as the failure stands.
 func (f *failover) actEvacuating() {
-	if !f.judgement.bad() {
+	if !f.judgement.thisFailureStands() {
 		f.beginRecovery()
 		return
 	}
@@ -160,8 +160,8 @@ func (f *failover) actRecovering() {
 	f.grants.drop()
 	f.taints.followRules()
 	switch {
-	case f.judgement.bad():
-		f.st.Well = time.Time{}
+	case f.judgement.thisFailureStands():
+		f.st.WellSince = time.Time{}
 		f.listDirty = true
 		f.on(phase.EventConditionsBad, reason.ConditionsMatch)
 	case f.judgement.wellForLong():
@@ -173,15 +173,15 @@ func (f *failover) actRecovering() {
 // migrations and pending purge to their end.
 func (f *failover) actSettling() {
 	f.closeQueue(nil)
-	if f.adoptDirty && !f.judgement.bad() {
+	if f.adoptDirty && !f.judgement.thisFailureStands() {
 		return // a hold without an owner was found on the way: it is restored before the untaint
 	}
 	switch {
-	case f.judgement.bad():
+	case f.judgement.thisFailureStands():
 		f.failAgain()
-	case f.st.Settled.IsZero() && f.children.restoresOpen():
+	case f.st.Untainted.IsZero() && f.children.restoresOpen():
 		return
-	case f.st.Settled.IsZero():
+	case f.st.Untainted.IsZero():
 		again := f.taints.untaint()
 		if again {
 			f.failAgain()
@@ -246,11 +246,11 @@ func (f *failover) actStopped() {
 	if f.children.restoresOpen() {
 		return
 	}
-	if f.st.Settled.IsZero() {
+	if f.st.Untainted.IsZero() {
 		f.taints.stop()
 		return
 	}
-	if f.judgement.bad() || !f.judgement.evidence().Quiet() {
+	if f.judgement.thisFailureStands() || !f.judgement.evidence().Quiet() {
 		return
 	}
 	left := f.leaveCluster()
@@ -280,7 +280,7 @@ func (f *failover) end(event phase.FailoverEvent, reason reason.Reason) {
 func (f *failover) actGone() {
 	if f.st.ClosedAt.IsZero() {
 		f.endQueue(func(i queue.Item) {
-			if i.Was {
+			if i.Affected {
 				f.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: f.now()})
 			}
 		})

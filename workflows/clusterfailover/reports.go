@@ -84,7 +84,7 @@ func (c *children) blocked(r workflows.MigrationReport, m workflows.Migration) {
 
 // requeue puts a binding back that was refused at the write.
 func (c *children) requeue(r record.Result, m workflows.Migration) {
-	i := queue.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Was: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
+	i := queue.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Affected: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
 	if c.st.Queue.PolicyOf(&i) == nil {
 		c.listDirty = true // adopted without a policy: the list freezes one
 		return
@@ -137,7 +137,7 @@ func (o *outcomes) keepIn(attempt int, r record.Result) {
 
 // abandon ends a queued binding without a write. One that no taint ever made move owes no outcome.
 func (o *outcomes) abandon(i queue.Item, cancelled *workflows.Order) {
-	if !i.Was || i.Reason == reason.SchedulerReturnsIt {
+	if !i.Affected || i.Reason == reason.SchedulerReturnsIt {
 		return
 	}
 	r := record.Result{

@@ -290,7 +290,7 @@ func (w *waiting) sortOut() {
 
 // sortOne is sortOut for one item.
 func (w *waiting) sortOne(i *queue.Item) {
-	change := w.st.Queue.Sort(w.now(), i, w.st.Terms.AskFor)
+	change := w.st.Queue.Advance(w.now(), i, w.st.Terms.AskFor)
 	if change.Blocked {
 		w.trail.blocked(i)
 	}

@@ -119,11 +119,11 @@ func (ts *taints) followRules() {
 // reports whether the cluster fails again instead.
 func (ts *taints) untaint() (again bool) {
 	if !ts.enforcing() {
-		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
+		ts.st.Virtual, ts.st.Untainted, ts.dirty = nil, ts.now(), true
 		return false
 	}
 	if len(ts.st.Cluster.Ours) == 0 && !ts.judgement.ordersRecorded() {
-		ts.st.Refused, ts.st.Settled, ts.dirty = false, ts.now(), true
+		ts.st.Refused, ts.st.Untainted, ts.dirty = false, ts.now(), true
 		return false
 	}
 	// The record of an order that still stands here is void: it would have been obeyed.
@@ -136,7 +136,7 @@ func (ts *taints) untaint() (again bool) {
 		ts.clusterDirty = true
 		return true
 	case r.Refused == "" && !slices.ContainsFunc(r.Ours, rules.OfThisFailure):
-		ts.st.Settled, ts.dirty = ts.now(), true
+		ts.st.Untainted, ts.dirty = ts.now(), true
 	default:
 		ts.backOff()
 	}
@@ -146,7 +146,7 @@ func (ts *taints) untaint() (again bool) {
 // stop removes what is Lifeboat's whatever the rules say, and records the operator who stopped.
 func (ts *taints) stop() {
 	if !ts.enforcing() {
-		ts.st.Virtual, ts.st.Settled, ts.dirty = nil, ts.now(), true
+		ts.st.Virtual, ts.st.Untainted, ts.dirty = nil, ts.now(), true
 		return
 	}
 	r, ok := ts.write("remove Lifeboat's taints from "+ts.cluster+": stopped by "+ts.st.Stopped.Who, activities.TaintRequest{
@@ -156,7 +156,7 @@ func (ts *taints) stop() {
 	switch {
 	case !ok:
 	case r.Refused == "" && len(r.Ours) == 0:
-		ts.st.Settled, ts.dirty = ts.now(), true
+		ts.st.Untainted, ts.dirty = ts.now(), true
 	default: // what could not be taken away yet is still Lifeboat's
 		ts.backOff()
 	}

@@ -73,7 +73,7 @@ func (t *trail) entered(from phase.Failover, event phase.FailoverEvent, says rul
 	case event == phase.EventRecoveryConfirmed:
 		r.Kind = record.AuditRecoveryConfirmed
 		t.evidence(r.Evidence, says)
-		r.Evidence["wellSince"] = moment(t.st.Well)
+		r.Evidence["wellSince"] = moment(t.st.WellSince)
 	case t.st.Phase.Terminal():
 		r.Kind, r.Counts = record.AuditFailoverClosed, t.totals()
 		if owed := len(t.st.PendingPurges) + t.st.PendingPurgesBeyond; owed > 0 {

@@ -120,9 +120,9 @@ func FullHistory(ctx workflow.Context, events int) bool {
 	return info.GetContinueAsNewSuggested() || (events > 0 && info.GetCurrentHistoryLength() >= events)
 }
 
-// Named is nil where a workflow runs under the one id that what it is about has. Under
+// CheckID is nil where a workflow runs under the one id that what it is about has. Under
 // another one, given by hand, there would be two of it, and both would write.
-func Named(ctx workflow.Context, id string) error {
+func CheckID(ctx workflow.Context, id string) error {
 	if is := workflow.GetInfo(ctx).WorkflowExecution.ID; is != id {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 			"started as %.*q, but the one for this has the id %q: nothing is done under another", workflows.MaxID, is, id), "Misnamed", nil)

@@ -268,9 +268,9 @@ func (s *TrailWriter) sent(err error) {
 	}
 }
 
-// Settled reports whether a run may continue as new: with a long list still to be written that
+// MayContinue reports whether a run may continue as new: with a long list still to be written that
 // would carry it all.
-func (s *TrailWriter) Settled() bool {
+func (s *TrailWriter) MayContinue() bool {
 	if !s.Active() || s.out > 0 && workflow.Now(s.ctx).Sub(s.trail.Sent) > sinkAway {
 		return true
 	}

@@ -68,8 +68,8 @@ type Item struct {
 	Reason  string   `json:"r,omitempty"`
 	Message string   `json:"m,omitempty"`
 	To      []string `json:"c,omitempty"`
-	// Was tells that it owes an outcome.
-	Was bool `json:"w,omitempty"`
+	// Affected tells that it owes an outcome.
+	Affected bool `json:"w,omitempty"`
 }
 
 // Open is a move that is under way.
@@ -132,7 +132,7 @@ func (r Report) open(binding string) string {
 		return m.Phase + " " + m.Reason
 	}
 	for _, i := range r.Items {
-		if i.Key.String() == binding && i.Was {
+		if i.Key.String() == binding && i.Affected {
 			return i.State + " " + i.Reason
 		}
 	}
