@@ -221,6 +221,7 @@ func (a *app) giveCluster(cmd *cobra.Command, verb order, g *ordering, cluster s
 		return process.Usage(cmd, "want the name of a cluster")
 	}
 	return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
-		return s.sender().Target(cluster), queue.Scope{}, s.exist(ctx, status.HistoryRequest{Cluster: cluster}) // the failover of a name that is none would end as Gone
+		// The failover of a name that is none would end as Gone.
+		return s.sender().Target(cluster), queue.Scope{}, s.exist(ctx, status.HistoryRequest{Cluster: cluster})
 	})
 }

@@ -185,13 +185,15 @@ func (e PastFailover) Name() string { return cmp.Or(e.Binding, e.Cluster) }
 
 // Explain queries the failover of a cluster about one binding.
 func (s Source) Explain(ctx context.Context, cluster string, r workflows.ExplainRequest) (workflows.Explanation, error) {
-	x, err := query[workflows.Explanation](ctx, s, workflows.ClusterFailoverID(s.Instance, cluster), workflows.QueryExplain, r)
+	id := workflows.ClusterFailoverID(s.Instance, cluster)
+	x, err := query[workflows.Explanation](ctx, s, id, workflows.QueryExplain, r)
 	return x, inTerms(cluster, err)
 }
 
 // Migration queries the migration of one binding off a cluster.
 func (s Source) Migration(ctx context.Context, cluster string, key karmada.BindingKey) (workflows.MigrationStatus, error) {
-	return query[workflows.MigrationStatus](ctx, s, workflows.BindingMigrationID(s.Instance, cluster, key), workflows.QueryStatus)
+	id := workflows.BindingMigrationID(s.Instance, cluster, key)
+	return query[workflows.MigrationStatus](ctx, s, id, workflows.QueryStatus)
 }
 
 // OldWork is the Work that a running migration holds, nil if it does not know its uid. A plan reads it as a write
@@ -206,7 +208,8 @@ func (s Source) OldWork(ctx context.Context, workflowID string) (*karmada.Work, 
 
 // Application queries the failover of one application, the latest if none runs.
 func (s Source) Application(ctx context.Context, key karmada.BindingKey) (workflows.ApplicationStatus, error) {
-	a, err := query[workflows.ApplicationStatus](ctx, s, workflows.ApplicationFailoverID(s.Instance, key), workflows.QueryStatus)
+	id := workflows.ApplicationFailoverID(s.Instance, key)
+	a, err := query[workflows.ApplicationStatus](ctx, s, id, workflows.QueryStatus)
 	return a, inTerms(key.String(), err)
 }
 

@@ -42,7 +42,8 @@ func Server(cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
 	if clientCA == "" {
 		return base, nil
 	}
-	clients, err := open("the authorities of clients", log, func() (*x509.CertPool, error) { return readPool(clientCA) }, clientCA)
+	read := func() (*x509.CertPool, error) { return readPool(clientCA) }
+	clients, err := open("the authorities of clients", log, read, clientCA)
 	if err != nil {
 		return nil, err
 	}
