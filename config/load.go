@@ -224,9 +224,6 @@ func Operator() string {
 
 // Host is the name of this machine or pod.
 func Host() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return host
+	host, _ := os.Hostname() // empty where it fails
+	return cmp.Or(host, "unknown")
 }

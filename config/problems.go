@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
 // Problem is one thing wrong with the configuration.
@@ -36,11 +38,7 @@ func (p Problems) Error() string {
 	for i, problem := range p {
 		lines[i] = "  " + problem.String()
 	}
-	noun := "problems"
-	if len(p) == 1 {
-		noun = "problem"
-	}
-	return fmt.Sprintf("the configuration has %d %s:\n%s", len(p), noun, strings.Join(lines, "\n"))
+	return fmt.Sprintf("the configuration has %s:\n%s", reason.Count(len(p), "problem"), strings.Join(lines, "\n"))
 }
 
 // value shows a raw value in an error, strings quoted and long ones cut.

@@ -104,7 +104,7 @@ func (c *BindingCache) Binding(key karmada.BindingKey) (karmada.Binding, bool) {
 	written, own := c.written[key]
 	c.mu.Unlock()
 	seen, known := c.seen(key)
-	if known && own && isBehind(seen, written) {
+	if known && own && rules.IsOlder(seen.ResourceVersion, written.ResourceVersion) {
 		return written, true
 	}
 	return seen, known
@@ -187,11 +187,7 @@ func (c *BindingCache) unseen() map[karmada.BindingKey]karmada.Binding {
 // behind reports whether the watch has seen only an older version of the binding.
 func (c *BindingCache) behind(b karmada.Binding) bool {
 	seen, known := c.seen(b.Key)
-	return known && isBehind(seen, b)
-}
-
-func isBehind(seen, b karmada.Binding) bool {
-	return seen.ResourceVersion != b.ResourceVersion && rules.IsOlder(seen.ResourceVersion, b.ResourceVersion)
+	return known && rules.IsOlder(seen.ResourceVersion, b.ResourceVersion)
 }
 
 // seen is a binding as the watch saw it last.

@@ -136,11 +136,9 @@ func (c *Client) Watches(ctx context.Context, may May) []Watched {
 		if !may.try("watch", r) {
 			continue
 		}
-		w := Watched{Resource: r.GroupResource().String()}
-		var err error
-		w.Events, err = c.watchOnce(ctx, r)
-		w.Absent, w.Err = absence(err)
-		all = append(all, w)
+		events, err := c.watchOnce(ctx, r)
+		absent, err := absence(err)
+		all = append(all, Watched{Resource: r.GroupResource().String(), Events: events, Absent: absent, Err: err})
 	}
 	return all
 }

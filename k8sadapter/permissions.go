@@ -54,11 +54,6 @@ func (c *installation) Preflight(ctx context.Context, permissions []Permission) 
 	return findings
 }
 
-// Missing are the permissions that are not granted, or unknown.
-func Missing(findings []Finding) []Finding {
-	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Allowed })
-}
-
 func (c *installation) allowed(ctx context.Context, p Permission) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

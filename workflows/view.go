@@ -121,7 +121,7 @@ func (s *FailoverStatus) counts() view.Counts {
 func (s *FailoverStatus) why() string {
 	var parts []string
 	if len(s.Attention) > 0 {
-		parts = append(parts, "needs attention: "+reason.Causes(s.Attention))
+		parts = append(parts, "needs attention: "+reason.List(s.Attention))
 	}
 	if s.Cluster.Ready != "" {
 		parts = append(parts, strings.TrimSpace("Ready="+s.Cluster.Ready+" "+s.Cluster.ReadyReason))

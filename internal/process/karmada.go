@@ -48,7 +48,7 @@ type Asker interface {
 // Permitted returns nil when every permission is granted. Otherwise the error names every
 // missing verb and resource, and its purpose.
 func Permitted(ctx context.Context, asker Asker, permissions []k8sadapter.Permission) error {
-	missing := k8sadapter.Missing(asker.Preflight(ctx, permissions))
+	missing := slices.DeleteFunc(asker.Preflight(ctx, permissions), func(f k8sadapter.Finding) bool { return f.Allowed })
 	if len(missing) == 0 {
 		return nil
 	}

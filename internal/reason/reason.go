@@ -10,16 +10,14 @@ type Reason string
 
 // LookUp is where a page speaks of each of the reasons; nil without any, or without a page.
 func LookUp(page string, reasons ...Reason) map[Reason]string {
-	var found map[Reason]string
+	found := map[Reason]string{}
 	for _, r := range reasons {
-		at := r.In(page)
-		if at == "" {
-			continue
+		if at := r.In(page); at != "" {
+			found[r] = at
 		}
-		if found == nil {
-			found = map[Reason]string{}
-		}
-		found[r] = at
+	}
+	if len(found) == 0 {
+		return nil
 	}
 	return found
 }

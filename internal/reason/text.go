@@ -31,15 +31,6 @@ func Head(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "")
 }
 
-// Causes says reasons side by side.
-func Causes(reasons []Reason) string {
-	names := make([]string, 0, len(reasons))
-	for _, r := range reasons {
-		names = append(names, string(r))
-	}
-	return List(names)
-}
-
 // Count says how many of something there are: "1 binding", "2 bindings".
 func Count(n int, what string) string {
 	if n == 1 {
@@ -49,11 +40,15 @@ func Count(n int, what string) string {
 }
 
 // List names things for an operator: "m2, m3", or "none".
-func List(names []string) string {
+func List[T ~string](names []T) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return strings.Join(names, ", ")
+	words := make([]string, len(names))
+	for n, name := range names {
+		words[n] = string(name)
+	}
+	return strings.Join(words, ", ")
 }
 
 // maxSummary is Temporal's limit for the summary of an activity or a timer, in bytes.
