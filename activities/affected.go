@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -263,14 +264,20 @@ func (p *TargetingPage) UnmarshalJSON(data []byte) error {
 // Pack is a value as JSON, compressed.
 func Pack(value any) ([]byte, error) {
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
-	if err == nil {
-		err = errors.Join(json.NewEncoder(w).Encode(value), w.Close())
+	raw, err := json.Marshal(value)
+	w, opened := flate.NewWriter(&packed, flate.DefaultCompression)
+	if err = errors.Join(err, opened); err == nil {
+		_, err = w.Write(raw)
+		err = errors.Join(err, w.Close())
 	}
 	return packed.Bytes(), err
 }
 
 // Unpack reads what Pack wrote.
 func Unpack(packed []byte, into any) error {
-	return json.NewDecoder(flate.NewReader(bytes.NewReader(packed))).Decode(into)
+	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
 }

@@ -78,17 +78,13 @@ func (i *Item) expire(now time.Time, askFor time.Duration) bool {
 	return over
 }
 
-const (
-	// pingPongRetry is how long a binding rests that was moved too often, before it is checked again.
-	pingPongRetry = 5 * time.Minute
-	// maxBackOff bounds the back-off of a blocked binding, in multiples of the first wait.
-	maxBackOff = 8
-)
+// pingPongRetry is how long a binding rests that was moved too often, before it is checked again.
+const pingPongRetry = 5 * time.Minute
 
 // Block blocks an item with its reason, until it is looked at again: after wait at first, later
-// after longer.
+// after longer, up to eight times that.
 func (i *Item) Block(now time.Time, why reason.Reason, message string, wait time.Duration) {
-	i.RetryAt = now.Add(min(wait<<min(i.Tries, 3), maxBackOff*wait))
+	i.RetryAt = now.Add(wait << min(i.Tries, 3))
 	if why == reason.PingPong {
 		i.RetryAt = now.Add(pingPongRetry)
 	}

@@ -283,26 +283,22 @@ func (f *failover) tolerating(clock rules.UnhealthyClock) *step {
 func (f *failover) decideMove(clock rules.UnhealthyClock) step {
 	st, now := f.st, f.now()
 	asked := st.AskedAt.Add(askEvery)
+	as := phase.ApplicationQueued
+	if st.Suspected != nil { // also while a permit is asked for again: the answer to the last request stands
+		as = phase.ApplicationBlocked
+	}
 	switch {
 	case st.Permit.Number > 0 && now.Before(st.Permit.Latest), st.Check.Dependents && st.Suspected == nil: // they are held before it asks
 		return step{phase: phase.ApplicationQueued, reason: reason.AwaitingPermit, do: func() { f.move(clock) }}
 	case st.AskedAt.IsZero() || !asked.After(now):
-		return step{phase: queuedAs(st), reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, do: func() { f.request(f.ctx, 1) }}
+		return step{phase: as, reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, do: func() { f.request(f.ctx, 1) }}
 	case st.Suspected != nil:
 		return step{
-			phase: phase.ApplicationBlocked, reason: reason.ReleaseSuspected, attention: true, until: asked,
+			phase: as, reason: reason.ReleaseSuspected, attention: true, until: asked,
 			message: st.Suspected.String() + ": it is the release, and not the place. All the same: lifeboat resume fleet --reason ...",
 		}
 	}
 	return step{phase: phase.ApplicationQueued, reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, until: asked}
-}
-
-// queuedAs is the phase while a permit is asked for again: the answer to the last request stands.
-func queuedAs(st *workflows.ApplicationState) phase.Application {
-	if st.Suspected != nil {
-		return phase.ApplicationBlocked
-	}
-	return phase.ApplicationQueued
 }
 
 // check has the pre-check say whether there is somewhere to go.

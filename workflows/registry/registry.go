@@ -1,3 +1,4 @@
+// Package registry registers the workflows with a worker.
 package registry
 
 import (

@@ -1,2 +1,0 @@
-// Package registry registers the workflows with a worker.
-package registry
