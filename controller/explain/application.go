@@ -134,7 +134,7 @@ func (v View) applicationTail(t tree, a *Application) {
 	}
 	for _, c := range a.Copies {
 		if a.Failover == nil || a.Failover.Move == nil {
-			t.leaf("%s %s; if its time ran out now: %s", c.Cluster, c.Health, v.ifOver(c.IfOver))
+			t.leaf("%s %s; if its time ran out now: %s", c.Cluster, c.HealthText(), v.ifOver(c.IfOver))
 		}
 	}
 	if a.Last != nil {

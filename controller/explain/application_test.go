@@ -99,6 +99,16 @@ func TestBinding_ApplicationThatCannotMove_SaysWhy(t *testing.T) {
 	require.Contains(t, text, "could not: Malformed: spec.failover.application.decisionConditions.tolerationSeconds is negative")
 }
 
+func TestBinding_ApplicationWithoutAHealthInterpreter_SaysThatItsTimeDoesNotRun(t *testing.T) {
+	w, s := unhealthy(t)
+	w.Change(cart, func(b *karmada.Binding) {
+		b.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Health: karmada.HealthUnknown}, {Cluster: "m2", Health: karmada.HealthHealthy}}
+	})
+	_, text := explained(t, s, "")
+	require.Contains(t, text, "m1 Unknown: its time does not run; if its time ran out now: it would go to m2 or m3")
+	require.Contains(t, text, "m2 Healthy; if its time ran out now")
+}
+
 func TestBinding_Application_SaysHowItsLastFailoverEnded(t *testing.T) {
 	_, s := unhealthy(t)
 	rec := func(ago time.Duration, kind record.Kind, edit func(*record.Audit)) record.Audit {

@@ -74,7 +74,7 @@ func (v View) Application(a Application) {
 		if c.IfOver.Prospect != activities.ProspectMoves {
 			why = view.WaitsFor(c.IfOver.Reason, c.IfOver.Message)
 		}
-		t.AppendRow(table.Row{c.Cluster, c.Health, string(c.IfOver.Prospect), show.Short(strings.Join(c.IfOver.Candidates, ", "), 24), why})
+		t.AppendRow(table.Row{c.Cluster, c.HealthText(), string(c.IfOver.Prospect), show.Short(strings.Join(c.IfOver.Candidates, ", "), 24), why})
 	}
 	t.Render()
 }

@@ -22,6 +22,14 @@ func (c CopyHealth) Unhealthy() bool {
 	return c.Health == karmada.HealthUnhealthy && !c.ClusterFails
 }
 
+// HealthText is the health for an operator: the time of an Unknown copy does not run (R4.13-3).
+func (c CopyHealth) HealthText() string {
+	if c.Health == karmada.HealthUnknown {
+		return "Unknown: its time does not run"
+	}
+	return string(c.Health)
+}
+
 // CopiesOf are the copies of a binding on its targets, without their revisions.
 func CopiesOf(b *karmada.Binding, fails func(cluster string) bool) []CopyHealth {
 	var copies []CopyHealth

@@ -55,8 +55,8 @@ func (m *migration) proceed(o activities.Observation) {
 	m.on(phase.EventProvenHealthy)
 }
 
-// lookPlaced is the look that found the binding placed, as long as nothing has changed since,
-// or a look of its own.
+// lookPlaced returns the look that found the binding placed, as long as nothing has changed since; else
+// it looks anew.
 func (m *migration) lookPlaced() (activities.Observation, bool) {
 	carried := m.looks.carried
 	m.looks.carried = nil
