@@ -33,9 +33,9 @@ var owners = map[string]string{
 	"Asked AskedAt Unheard NextSim":                     "dispatcher",
 	"Attention":                                         "publisher",
 	"Audit":                                             "trail",
-	"FailoverID Attempt Phase Terms Since Entered Began Named Well": "failover",
-	"ClosedAt Stopped StopPutBack Runs":                             "failover",
-	"Settled Reason Items Queue":                                    "", // several: untainted or stopped, refused or entered, joined or dispatched
+	"FailoverID Attempt Phase Terms Since Entered Began Confirmed WellSince": "failover",
+	"ClosedAt Stopped StopPutBack Runs":                                      "failover",
+	"Untainted Reason Items Queue":                                           "", // several: untainted or stopped, refused or entered, joined or dispatched
 }
 
 // Where a field is decided there is one place to look.
