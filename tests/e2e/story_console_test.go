@@ -240,6 +240,7 @@ type placeholder struct {
 var placeholders = []placeholder{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "<date>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d UTC`), "<time> UTC"}, // a moment of another day, as before and after midnight
 	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "<time>"},
 	{regexp.MustCompile(`(^|[ (])(\d+[dhms]){1,2}\b`), "$1<for>"},
 	{regexp.MustCompile(`\(now\)`), "(<for> ago)"},
