@@ -189,8 +189,3 @@ func (w writer) retryConflict(ctx context.Context, kind string, try func() error
 func workflowID(ctx context.Context) string {
 	return activity.GetInfo(ctx).WorkflowExecution.ID
 }
-
-// An activity belongs to a part, which has the ports that it needs. Parts are made at each call, so
-// that the ports and the settings are those of the moment.
-
-func (a *Activities) leftovers() leftovers { return leftovers{a.reader(), a.writer()} }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // foreseeTurns has each its turn, and checks it beside what went before.
@@ -105,38 +103,4 @@ func onItsWay(b karmada.Binding, cluster string) karmada.Binding {
 	b.Clusters = slices.DeleteFunc(slices.Clone(b.Clusters), func(t karmada.TargetCluster) bool { return t.Name == cluster })
 	b.Tasks = append(slices.Clone(b.Tasks), karmada.Task{FromCluster: cluster, Reason: karmada.TaskReason, Producer: karmada.Producer})
 	return b
-}
-
-// ForeseenCopy is one copy of an application, and what would become of the binding if the copy had been
-// Unhealthy for as long as the binding tolerates.
-type ForeseenCopy struct {
-	rules.CopyHealth
-	Foreseen
-}
-
-// ForeseeApplication runs the pre-check of an application failover for each copy of a binding. Each is judged
-// alone.
-func (pl *Planner) ForeseeApplication(ctx context.Context, b *karmada.Binding, at time.Time) ([]ForeseenCopy, error) {
-	now := *pl
-	now.worker.Clock = standstill{at.UTC()}
-	fleet, err := now.worker.Reader.Clusters(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []ForeseenCopy
-	for _, c := range rules.CopiesOf(b, failsIn(fleet)) {
-		f := Foreseen{Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectMoves, policy: rules.ApplicationPolicy(b)}
-		on := reading{fleet: fleet}
-		if err := now.worker.reader().survey(ctx, &on); err != nil {
-			return nil, err
-		}
-		if err := now.foreseeCheck(ctx, ForeseeRequest{Cluster: c.Cluster, At: at}, Terms{}, &f, &on); err != nil {
-			return nil, err
-		}
-		if why, message := rules.UnfitApplication(b.Application); why != reason.None {
-			f.Prospect, f.Reason, f.Message = ProspectBlocked, why, message
-		}
-		out = append(out, ForeseenCopy{c, f})
-	}
-	return out, nil
 }

@@ -248,9 +248,3 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 	}
 	return out, nil
 }
-
-// leftovers are what a failover leaves for later: the Works of released copies, until they are gone, and the bans of a drain.
-type leftovers struct {
-	reader
-	writer
-}

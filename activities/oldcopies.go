@@ -42,6 +42,13 @@ type EndResult struct {
 	Message string        `json:"message,omitempty"`
 }
 
+// leftovers follows what a failover leaves for later: the Works of released copies, until they are
+// gone, and the bans of a drain.
+type leftovers struct {
+	reader
+	writer
+}
+
 // EndOldCopies looks which old copies are gone. On a cluster that is Ready it has Karmada
 // try the deletion of the others again: its execution controller has failed to delete them
 // during the outage and waits up to 1000 s before it tries the next time, while two

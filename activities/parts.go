@@ -4,6 +4,9 @@ import (
 	"context"
 )
 
+// An activity belongs to a part, which has the ports that it needs. Parts are made at each call, so
+// that the ports and the settings are those of the moment.
+
 // reader reads Karmada, from the cache and from shared lists where they will do.
 type reader struct {
 	Reader
@@ -73,6 +76,8 @@ func (a *Activities) fleetAssessor() fleetAssessor { return fleetAssessor{a.read
 func (a *Activities) applicationAssessor() applicationAssessor {
 	return applicationAssessor{a.reader(), a.leases(), a.Applications}
 }
+
+func (a *Activities) leftovers() leftovers { return leftovers{a.reader(), a.writer()} }
 
 func (a *Activities) tainter() tainter { return tainter{a.guard(), a.writer(), a.Events} }
 

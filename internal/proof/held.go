@@ -40,9 +40,19 @@ func JudgeHold(b *karmada.Binding, failed string, fleet func(name string) (karma
 		suspect[t.Name] = !known || c.ProvesNothing()
 	}
 	in := HealthInput{Binding: b, Failed: failed, Baseline: BaselineFrom(b, failed), Suspect: suspect}
-	v := &HoldVerdict{Placed: Placed(b, failed), Health: Healthy(in), On: b.Clusters, Unhealthy: in.proving(false), SourceReady: source.Ready()}
+	v := &HoldVerdict{Placed: Placed(b, failed), Health: Healthy(in), On: b.Clusters, Unhealthy: in.targetsWith(false), SourceReady: source.Ready()}
 	v.Placed.Candidates, v.Health.Candidates = nil, nil
 	return v
+}
+
+// targetsWith are the targets whose copies are proven, or those whose copies are not.
+func (in HealthInput) targetsWith(proven bool) (names []string) {
+	for _, t := range in.Binding.Clusters {
+		if in.prove(t).OK == proven {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // Decides reports whether the verdict says what a look would say, which knows how the targets were
@@ -94,7 +104,7 @@ func NewsOf(b *karmada.Binding, failed string) MigrationNews {
 		n.Placed.Message, n.Clusters, n.Observed = "", nil, false
 		return n
 	}
-	n.Proven = HealthInput{Binding: b, Failed: failed}.proving(true)
+	n.Proven = HealthInput{Binding: b, Failed: failed}.targetsWith(true)
 	return n
 }
 

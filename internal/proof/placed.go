@@ -87,13 +87,3 @@ func oursBegan(b *karmada.Binding) (time.Time, bool) {
 	}
 	return newest.Truncate(time.Second), !newest.IsZero()
 }
-
-// proving are the targets whose copies prove themselves, or those whose copies do not.
-func (in HealthInput) proving(themselves bool) (names []string) {
-	for _, t := range in.Binding.Clusters {
-		if in.prove(t).OK == themselves {
-			names = append(names, t.Name)
-		}
-	}
-	return names
-}

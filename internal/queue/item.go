@@ -1,14 +1,11 @@
 package queue
 
 import (
-	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -113,45 +110,3 @@ func (i *Item) LookAgain() bool {
 
 // Capped reports whether an item waits since it has moved too often: a yes for it alone lifts that.
 func (i *Item) Capped() bool { return i.State == Blocked && i.Reason == reason.PingPong }
-
-// maxHalts bounds how many halts are remembered one by one.
-const maxHalts = 100
-
-// Halt stops the clocks of tolerations, or lets them go on.
-func (q *Queue) Halt(now time.Time, halted bool) {
-	q.dues = nil
-	n := len(q.Frozen)
-	open := n > 0 && q.Frozen[n-1].To.IsZero()
-	switch {
-	case halted && !open:
-		q.Frozen = append(q.Frozen, rules.Interval{From: now}).bounded()
-	case !halted && open:
-		q.Frozen[n-1].To = now
-	}
-}
-
-// Since drops the halts that ended before the oldest taint that stands was put: no clock ran
-// then. A taint may be older than the attempt, so the others stay.
-func (h Halts) Since(taints []corev1.Taint) Halts {
-	return slices.DeleteFunc(h, func(f rules.Interval) bool {
-		return !f.To.IsZero() && !slices.ContainsFunc(taints, func(t corev1.Taint) bool {
-			return t.TimeAdded != nil && t.TimeAdded.Time.Before(f.To)
-		})
-	})
-}
-
-// bounded joins the two halts with the least time between them when there are too many. That
-// time counts as frozen, too: an eviction comes later by it, never earlier.
-func (h Halts) bounded() Halts {
-	if len(h) <= maxHalts {
-		return h
-	}
-	at := 1
-	for n := 2; n < len(h); n++ {
-		if h[n].From.Sub(h[n-1].To) < h[at].From.Sub(h[at-1].To) {
-			at = n
-		}
-	}
-	h[at-1].To = h[at].To
-	return slices.Delete(h, at, at+1)
-}

@@ -73,3 +73,19 @@ func (m *migration) keptBy() reason.Reason {
 	}
 	return reason.PurgeNever
 }
+
+// leavesPlace goes on elsewhere with a binding that was placed: its source or its placement is gone, or an order came.
+func (m *migration) leavesPlace(o activities.Observation) bool {
+	switch {
+	case o.SourceGone:
+		m.on(phase.EventSourceGone)
+	case !o.Placed.OK:
+		m.st.Placed = false
+		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
+		m.on(phase.EventUnplaced)
+		m.report(nil)
+	default:
+		return m.obeys(o)
+	}
+	return true
+}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -180,20 +179,4 @@ func (pr *proofs) safetyPoll() time.Duration {
 		return max(pr.st.Terms.HealthPoll, watchedPoll)
 	}
 	return pr.st.Terms.HealthPoll
-}
-
-// leavesPlace goes on elsewhere with a binding that was placed: its source or its placement is gone, or an order came.
-func (m *migration) leavesPlace(o activities.Observation) bool {
-	switch {
-	case o.SourceGone:
-		m.on(phase.EventSourceGone)
-	case !o.Placed.OK:
-		m.st.Placed = false
-		m.st.Reason, m.st.Message = o.Placed.Reason, o.Placed.Message
-		m.on(phase.EventUnplaced)
-		m.report(nil)
-	default:
-		return m.obeys(o)
-	}
-	return true
 }
