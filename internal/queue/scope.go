@@ -73,18 +73,24 @@ type Scoped[T any] map[Scope]T
 // Narrowest is what the narrowest scope that covers a binding says: a word about the
 // binding itself goes before one about its namespace, and that before one about all.
 func (s Scoped[T]) Narrowest(key karmada.BindingKey) (T, bool) {
+	var none T
+	if len(s) == 0 { // the usual case, looked up for every item in every turn
+		return none, false
+	}
 	for _, scope := range scopesOf(key) {
 		if v, ok := s[scope]; ok {
 			return v, true
 		}
 	}
-	var none T
 	return none, false
 }
 
 // Latest is the latest of the moments that cover a binding, zero for none.
 func Latest(s Scoped[time.Time], key karmada.BindingKey) time.Time {
 	var latest time.Time
+	if len(s) == 0 { // as above
+		return latest
+	}
 	for _, scope := range scopesOf(key) {
 		latest = pace.Later(latest, s[scope])
 	}
