@@ -19,6 +19,9 @@ type measurement struct {
 	Bindings  int      `json:"bindings"`
 	Scheduler string   `json:"scheduler"`
 	Workers   int      `json:"workers"`
+	Fleet     int      `json:"fleet,omitempty"` // bindings in all, where others stand beside
+	Clusters  int      `json:"clusters"`
+	Failovers int      `json:"failovers"`
 	Figures   []figure `json:"figures"`
 	// Curves are the seconds since the NoExecute taint at which bindings were evicted, placed and released, in order.
 	Curves [3][]float64 `json:"curves"`
@@ -37,11 +40,20 @@ type figure struct {
 
 // setting is what measurements are compared by.
 func (m *measurement) setting() string {
-	return fmt.Sprintf("bindings=%d/scheduler=%s/workers=%d", m.Bindings, m.Scheduler, m.Workers)
+	return fmt.Sprintf("bindings=%d/scheduler=%s/workers=%d%s", m.Bindings, m.Scheduler, m.Workers, m.size("/fleet=%d/clusters=%d/failovers=%d"))
 }
 
 func (m *measurement) title() string {
-	return fmt.Sprintf("%d bindings, scheduler %s, workers %d", m.Bindings, m.Scheduler, m.Workers)
+	return fmt.Sprintf("%d bindings, scheduler %s, workers %d%s", m.Bindings, m.Scheduler, m.Workers,
+		m.size("; %d bindings in all, %d clusters, of which %d failed"))
+}
+
+// size names what is not so in most measurements.
+func (m *measurement) size(format string) string {
+	if m.Fleet == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, m.Fleet, m.Clusters, m.Failovers)
 }
 
 func (m *measurement) group(name string) { m.groupName = name }
@@ -94,16 +106,20 @@ func (m *measurement) timed(seen *moments) {
 }
 
 // counted is what it took in requests and events, from an offset in the audit log on.
-func (m *measurement) counted(s *scene, from string, requests, pacer int64) {
+func (m *measurement) counted(s *scene, failing []string, requests, pacer int64) {
 	m.group("per migration")
 	n, events := float64(m.Bindings), int64(0)
-	migrations := s.runsOf(migrationsOf(from))
+	migrations := s.runsOf(migrationsOf(failing...))
 	for _, run := range migrations {
 		events += run.events
 	}
 	m.add("migrations/binding", float64(len(migrations))/n)
 	m.add("events-migration", float64(events)/n)
-	m.add("events-failover", float64(s.events(failoverID(from)))/n)
+	events = 0
+	for _, from := range failing {
+		events += s.events(failoverID(from))
+	}
+	m.add("events-failover", float64(events)/n)
 	m.add("events-pacer", float64(s.events(pacerID)-pacer)/n)
 	all := 0.0
 	took := s.requestTimes(requests)

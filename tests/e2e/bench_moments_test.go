@@ -17,18 +17,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moments are when the bindings of a cluster were first seen off it, with targets again, and without a task.
+// moments are when the bindings of some clusters were first seen off them, with targets again, and without a task.
 type moments struct {
-	from string
+	from []string
 
 	mu                        sync.Mutex
-	tainted                   time.Time // NoExecute
+	tainted                   time.Time // the first one, NoExecute
 	home                      map[string]bool
 	evicted, placed, released map[string]time.Time
 	broken                    error
 }
 
-func newMoments(from string) *moments {
+func newMoments(from []string) *moments {
 	return &moments{
 		from: from, home: map[string]bool{},
 		evicted: map[string]time.Time{}, placed: map[string]time.Time{}, released: map[string]time.Time{},
@@ -39,7 +39,7 @@ func newMoments(from string) *moments {
 func (m *moments) note(v version) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if v.Object.GetName() == m.from && v.Object.GetNamespace() == "" {
+	if v.Object.GetNamespace() == "" && slices.Contains(m.from, v.Object.GetName()) {
 		if m.tainted.IsZero() && strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
 			m.tainted = v.Seen
 		}
@@ -51,7 +51,7 @@ func (m *moments) note(v version) {
 	case err != nil:
 		m.broken = err
 		return
-	case b.on(m.from):
+	case slices.ContainsFunc(m.from, b.on):
 		m.home[key] = true
 		return
 	case !m.home[key]:

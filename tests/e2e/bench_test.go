@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -24,10 +26,15 @@ var (
 	benchedTo      = flag.String("measure-to", "", "add the figures to the files whose names begin with this `path`")
 	benchScheduler = flag.String("measure-scheduler", "instant", "the lab's scheduler: instant, or slow as Karmada's own")
 	benchWorkers   = flag.Int("measure-workers", 1, "so many workers share the task queue")
+	benchFleet     = flag.Int("measure-fleet", 0, "so many bindings in all; those beyond -measure run on other clusters")
+	benchClusters  = flag.Int("measure-clusters", 4, "so many clusters")
+	benchFailovers = flag.Int("measure-failovers", 1, "the bindings are on so many clusters, which fail at once")
 	benchProfile   = flag.String("measure-profile", "profile", "what is profiled in the worker: profile (processor time), mutex or block")
 )
 
-var benchStory = story{name: "bench", short: "bench", size: 4, alone: true, space: "bench"}
+func benchStory() story {
+	return story{name: "bench", short: "bench", size: *benchClusters, alone: true, space: "bench"}
+}
 
 // benchSettings are the defaults, where stories are quicker; windows are wide open.
 var benchSettings = []string{
@@ -47,8 +54,10 @@ func TestBench(t *testing.T) {
 	rate, known := schedulerRates[*benchScheduler]
 	require.True(t, known, "SCHEDULER=%s: want instant or slow", *benchScheduler)
 	require.Positive(t, *benchWorkers, "WORKERS: want 1 or more")
+	require.Positive(t, *benchFailovers, "FAILOVERS: want 1 or more")
+	require.GreaterOrEqual(t, *benchClusters, *benchFailovers+2, "CLUSTERS: want those that fail, one that takes their bindings, and another")
 	patience = max(patience, time.Duration(*benched)*time.Second/2)
-	s := &scene{T: t, world: shared, story: benchStory, ctx: t.Context(), asked: map[string]bool{}, pause: time.Second}
+	s := &scene{T: t, world: shared, story: benchStory(), ctx: t.Context(), asked: map[string]bool{}, pause: time.Second}
 	profiles, err := freeAddress(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, shared.stopProduct()) // it runs with the settings of stories
@@ -60,14 +69,22 @@ func TestBench(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, p.stop()) })
 	}
 	s.begin()
-	s.rule(time.Second, time.Second)
-	from := s.c(1)
-	seen := newMoments(from)
+	s.control("knobs", "", object{"statusPeriod": max(500*time.Millisecond, time.Duration(*benchClusters)*5*time.Millisecond).String()})
+	failing, to := s.all()[:*benchFailovers], s.c(*benchFailovers+1)
+	s.create(taintRule(s.story.short, "Ready", time.Second, time.Second, failing...))
+	seen := newMoments(failing)
 	s.chronicle.noteOnly(seen.note)
 	begun := time.Now()
-	keys := s.deployMany(from, from, s.c(2), *benched)
+	s.deployElsewhere(s.all()[*benchFailovers+1:], *benchFleet-*benched)
+	var keys []string
+	for i, from := range failing {
+		keys = append(keys, s.deployMany(from, from, to, (*benched+i)/len(failing))...)
+	}
 	say("bench: %d bindings run after %.0f s", *benched, time.Since(begun).Seconds())
-	m := measurement{Bindings: *benched, Scheduler: *benchScheduler, Workers: *benchWorkers, schedulerRate: rate}
+	m := measurement{
+		Bindings: *benched, Scheduler: *benchScheduler, Workers: *benchWorkers,
+		Fleet: *benchFleet, Clusters: *benchClusters, Failovers: *benchFailovers, schedulerRate: rate,
+	}
 	m.group("raw limit, one client")
 	m.add("raw-patches/sec", s.patchesPerSecond(keys[0]))
 	m.add("raw-starts/sec", s.startsPerSecond())
@@ -75,11 +92,13 @@ func TestBench(t *testing.T) {
 	before, requests, pacer := s.processes(), s.auditSize(), s.events(pacerID)
 
 	profiled := s.profile(*benchedTo)
-	s.kill(from)
+	for _, from := range failing {
+		s.control("kill", from, nil)
+	}
 	s.await("all released", func() (bool, string) { return seen.over(*benched) })
 	s.await("all migrations ended", func() (bool, string) {
 		n, err := s.temporal.CountWorkflow(s.ctx, &workflowservice.CountWorkflowExecutionsRequest{
-			Namespace: s.lab.At.TemporalNamespace, Query: migrationsOf(from) + " AND ExecutionStatus = 'Running'",
+			Namespace: s.lab.At.TemporalNamespace, Query: migrationsOf(failing...) + " AND ExecutionStatus = 'Running'",
 		})
 		require.NoError(s, err)
 		return n.Count == 0, fmt.Sprintf("%d have not", n.Count)
@@ -87,20 +106,49 @@ func TestBench(t *testing.T) {
 	after := s.processes()
 	profiled()
 	m.timed(seen)
-	m.counted(s, from, requests, pacer)
+	m.counted(s, failing, requests, pacer)
 	m.used(before, after)
 	require.NoError(t, m.save(*benchedTo))
 
-	s.revive(from)
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
-	var ended report
-	require.NoError(t, s.temporal.GetWorkflow(ctx, failoverID(from), "").Get(ctx, &ended))
-	require.Equal(t, "Recovered", ended.Ended)
+	for _, from := range failing {
+		s.revive(from)
+		var ended report
+		require.NoError(t, s.temporal.GetWorkflow(ctx, failoverID(from), "").Get(ctx, &ended))
+		require.Equal(t, "Recovered", ended.Ended)
+	}
 }
 
-func migrationsOf(cluster string) string {
-	return "WorkflowType = 'BindingMigration' AND LifeboatCluster = '" + cluster + "'"
+func migrationsOf(clusters ...string) string {
+	return "WorkflowType = 'BindingMigration' AND LifeboatCluster IN ('" + strings.Join(clusters, "', '") + "')"
+}
+
+// deployElsewhere creates bindings that stand on clusters, with the status that Karmada gives them. No controller
+// of the lab looks at them: they are there to be read.
+func (s *scene) deployElsewhere(on []string, n int) {
+	at := s.api.Resource(resourceBindings).Namespace(s.namespace())
+	var clients errgroup.Group
+	clients.SetLimit(32)
+	for i := range n {
+		home := on[i%len(on)]
+		u := deployment(s.namespace(), fmt.Sprintf("other-%d", i), home, 2, oneOf(home, on[(i+1)%len(on)]))
+		specOf(u)["suspension"] = object{"scheduling": true}
+		u.SetAnnotations(map[string]string{"lab.lifeboat.dev/no-works": "true"})
+		status, err := json.Marshal(object{"status": object{
+			"schedulerObservedGeneration": 1,
+			"aggregatedStatus":            []any{object{"clusterName": home, "applied": true, "health": "Healthy", "status": object{"readyReplicas": 2, "replicas": 2}}},
+		}})
+		require.NoError(s, err)
+		clients.Go(func() error {
+			_, err := at.Create(s.ctx, u, metav1.CreateOptions{})
+			if err == nil {
+				_, err = at.Patch(s.ctx, u.GetName(), types.MergePatchType, status, metav1.PatchOptions{}, "status")
+			}
+			return err
+		})
+	}
+	require.NoError(s, clients.Wait())
 }
 
 // patchesPerSecond is how many merge patches of one binding the API server takes from one client.

@@ -136,7 +136,7 @@ func allMembers() []member {
 		return append(loadStory.members(), lawStory.members()...)
 	}
 	if *benched > 0 {
-		return benchStory.members()
+		return benchStory().members()
 	}
 	if *karmadaAt != "" {
 		return bystanders()

@@ -30,6 +30,8 @@
 //	    looks at created replicas, not at ready ones. A real one says Unhealthy.
 //	lab.lifeboat.dev/ready-after: 5s
 //	    Replaces the knob workloadReadyAfter for the copies of this binding.
+//	lab.lifeboat.dev/no-works: "true"
+//	    The binding gets no Works: a fleet of a hundred thousand bindings is made in minutes.
 //	lab.lifeboat.dev/admission-delay: 3s
 //	    Writes to the binding by users whose name starts with "lifeboat" take this much longer
 //	    (less than 30s).

@@ -52,6 +52,8 @@ const (
 	FaultReadyAfter              = faultAnnotationPrefix + "ready-after"
 	FaultStuckReadyAt            = faultAnnotationPrefix + "stuck-ready-at"
 	FaultAdmissionDelay          = faultAnnotationPrefix + "admission-delay"
+	// NoWorks keeps the binding controller off a binding.
+	NoWorks = faultAnnotationPrefix + "no-works"
 	// TemplateLabels are the labels of the workload itself, as a JSON object: the lab has no
 	// templates. They stand in the manifests of its Works and, as in Karmada, nowhere else.
 	TemplateLabels                 = faultAnnotationPrefix + "template-labels"

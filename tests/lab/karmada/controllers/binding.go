@@ -22,7 +22,7 @@ import (
 
 func (p *Plane) bindingEvents() cache.ResourceEventHandler {
 	return events(func(_, current *api.Binding) {
-		if current == nil {
+		if current == nil || current.Annotations[api.NoWorks] != "" {
 			return
 		}
 		p.binding.addAfter(current.Ref(), p.knobs().BindingLatency.Duration)
