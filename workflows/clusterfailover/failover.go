@@ -40,6 +40,7 @@ type failover struct {
 	wholeOrders   *wholeOrders   // cancel, resume, enforce
 	publisher     *publisher     // page, search attributes, attention
 	alarm         flow.Alarm
+	lull          flow.Lull
 	waited        bool // this run has waited at least once
 	// cancelRequested: the server takes one cancellation request in a run; the next run takes another.
 	cancelRequested bool
@@ -59,6 +60,7 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 	}
 	f.begin()
 	for !f.st.Phase.Terminal() {
+		f.lull.See(f.ctx)
 		f.children.takeStarts()
 		f.judgement.assess()
 		f.obey()
@@ -220,19 +222,17 @@ func (f *failover) act() {
 // alone can be more than what makes the server suggest a new run, and each run lists.
 const maxHistory = 20_000_000
 
-// longRun is how many events make the server suggest a new run.
-const longRun = 4000
-
 // full reports whether this run should continue as new. The next turn of a fresh run
 // looks at everything again, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (f *failover) full() bool {
-	return f.waited && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
+	f.lull.See(f.ctx)
+	return f.waited && f.lull.Comes(f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
 }
 
 func (f *failover) fullHistory() bool {
 	info := workflow.GetInfo(f.ctx)
-	if f.affected.targeting() >= longList && info.GetCurrentHistoryLength() < longRun && info.GetCurrentHistorySize() > 0 {
+	if f.affected.targeting() >= longList && info.GetCurrentHistoryLength() < flow.LongRun && info.GetCurrentHistorySize() > 0 {
 		return info.GetCurrentHistorySize() > maxHistory || f.st.Terms.HistoryEvents > 0 && info.GetCurrentHistoryLength() >= f.st.Terms.HistoryEvents
 	}
 	return flow.FullHistory(f.ctx, f.st.Terms.HistoryEvents)

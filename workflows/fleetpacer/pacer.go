@@ -23,6 +23,7 @@ type pacer struct {
 	st       workflows.PacerState
 	dirty    bool
 	alarm    flow.Alarm
+	lull     flow.Lull
 	waited   bool // this run has waited at least once
 	claims   int  // since this run began: updates are bounded per run
 	unjudged bool // the newest attempt to judge the fleet failed
@@ -71,6 +72,7 @@ func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
 		p.recall()
 	}
 	for ctx.Err() == nil {
+		p.lull.See(ctx)
 		p.expire()
 		p.forgetSilent()
 		if err := p.look(); err != nil {
@@ -107,7 +109,8 @@ func (p *pacer) setAlarm() {
 }
 
 func (p *pacer) full() bool {
-	return p.waited && (flow.FullHistory(p.ctx, 0) || p.claims >= maxClaims) && workflow.AllHandlersFinished(p.ctx)
+	p.lull.See(p.ctx)
+	return p.waited && p.lull.Comes(0) && (flow.FullHistory(p.ctx, 0) || p.claims >= maxClaims) && workflow.AllHandlersFinished(p.ctx)
 }
 
 func (p *pacer) now() time.Time { return workflow.Now(p.ctx) }

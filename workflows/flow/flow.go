@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -118,6 +119,29 @@ func (a *Alarm) Set(ctx workflow.Context, at time.Time, why string, fired *bool)
 func FullHistory(ctx workflow.Context, events int) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() || (events > 0 && info.GetCurrentHistoryLength() >= events)
+}
+
+// Lull finds a workflow task in which a run may continue as new. The server refuses that where events came while the
+// task ran; the worker then reads the whole history again, and as long as that takes still more come. A task that brought
+// few events is a moment in which little happens, and is not one that was begun again.
+type Lull struct{ length, brought int }
+
+const fewEvents = 12
+
+// LongRun is how many events make the server suggest a new run.
+const LongRun = 4000
+
+// See notes where the current task begins. It is called in each turn, and before Comes.
+func (l *Lull) See(ctx workflow.Context) {
+	if length := workflow.GetInfo(ctx).GetCurrentHistoryLength(); length != l.length {
+		l.brought, l.length = length-l.length, length
+	}
+}
+
+// Comes reports whether the current task brought few events, or no lull came until the history was twice as long as it
+// should be; events is what FullHistory takes.
+func (l *Lull) Comes(events int) bool {
+	return l.brought <= fewEvents || l.length >= 2*cmp.Or(events, LongRun)
 }
 
 // CheckID is nil where a workflow runs under the one id that what it is about has. Under
