@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -69,6 +70,8 @@ type Client struct {
 	policies *PolicyWindows
 	// onWrite gets the result of each write to a binding; may be nil.
 	onWrite func(karmada.Binding)
+	// clusters are those of the last list, by their text.
+	clusters atomic.Pointer[map[string]decodedCluster]
 }
 
 // requester sends requests to one API server.

@@ -24,9 +24,31 @@ func (c *Client) Cluster(ctx context.Context, name string) (karmada.Cluster, err
 	return get(ctx, c.requester, request{resource: clusterResource, name: name}, DecodeCluster)
 }
 
-// Clusters reads every member cluster.
+// Clusters reads every member cluster. Those whose text is that of the last list are not decoded again: nobody
+// changes a cluster that was read.
 func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
-	return listAll(ctx, c.requester, clusterResource, DecodeCluster)
+	last, decoded := c.clusters.Load(), map[string]decodedCluster{}
+	all, err := listAll(ctx, c.requester, clusterResource, func(raw []byte) karmada.Cluster {
+		var d decodedCluster
+		if last != nil {
+			d = (*last)[string(raw)]
+		}
+		if d.text == "" {
+			d = decodedCluster{string(raw), DecodeCluster(raw)}
+		}
+		decoded[d.text] = d
+		return d.cluster
+	})
+	if err == nil {
+		c.clusters.Store(&decoded)
+	}
+	return all, err
+}
+
+// decodedCluster is a cluster and the JSON that it was decoded from.
+type decodedCluster struct {
+	text    string
+	cluster karmada.Cluster
 }
 
 // Rules reads every ClusterTaintRule and, where honoured, every ClusterTaintPolicy. A missing
