@@ -19,34 +19,6 @@ type Application struct {
 	Purge string
 }
 
-// application are the words of a binding's line about its application.
-func (b Binding) application() (out string) {
-	if b.Application != nil {
-		out += fmt.Sprintf(" application %d", b.Application.Seconds)
-		if b.Application.Purge != "" {
-			out += " application-purge " + b.Application.Purge
-		}
-	}
-	if b.Policy != "" {
-		out += " policy " + b.Policy
-	}
-	return out
-}
-
-// readApplication reads one of these words; no other is known.
-func (b *Binding) readApplication(key string, w *words) {
-	switch {
-	case key == "application":
-		b.Application = &Application{Seconds: w.number()}
-	case key == "policy":
-		b.Policy = w.next()
-	case key == "application-purge" && b.Application != nil:
-		b.Application.Purge = w.next()
-	default:
-		w.fail("%q is not known of a binding", key)
-	}
-}
-
 // fails sets what the binding has because of its application.
 func (b Binding) fails(out *karmada.Binding) {
 	if b.Policy != "" {
@@ -144,6 +116,11 @@ func resumes(key karmada.BindingKey) any { return workflows.Resume{ScopedOrder: 
 
 func snoozes(key karmada.BindingKey) any {
 	return workflows.SnoozeOrder{ScopedOrder: scopeOf(key), For: snoozed.String()}
+}
+
+func prioritises(key karmada.BindingKey) any {
+	urgent := int32(5)
+	return workflows.PriorityOrder{ScopedOrder: scopeOf(key), Priority: &urgent}
 }
 
 // copiesOf is an order about the copies of an application.

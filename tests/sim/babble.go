@@ -65,10 +65,6 @@ func (s *sim) permit() int64 {
 	if s.state[workflows.FleetPacerID("")] != running {
 		return 0
 	}
-	value, err := s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryStatus)
-	var p workflows.PacerStatus
-	if err != nil || value.Get(&p) != nil {
-		return 0
-	}
+	p, _ := query[workflows.PacerStatus](s, workflows.FleetPacerID(""), workflows.QueryStatus) //nolint:errcheck // without an answer it is 0
 	return p.Schedule.Number
 }

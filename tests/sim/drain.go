@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
@@ -140,12 +139,22 @@ func (s *sim) insist(ctx workflow.Context, x Step, give func(workflow.Context) *
 	})
 }
 
+// command gives an order to a workflow until it is accepted; then the judge hears of it.
+func (s *sim) command(ctx workflow.Context, x Step, id, verb string, arg any, then func()) {
+	s.insist(ctx, x, func(workflow.Context) *answer {
+		return s.update(id, verb, arg, func() {
+			s.count["order "+x.Do]++
+			then()
+		})
+	})
+}
+
 // orderOne gives a cluster's failover an order about one of its bindings. Where only
 // what an ended one has left behind stands, it is opened for that.
 func orderOne(verb string, putBack bool) func(*sim, workflow.Context, Step) {
 	return func(s *sim, ctx workflow.Context, x Step) {
 		key := Binding{Name: x.Binding}.key()
-		o := workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: operator, PutBack: putBack}, Binding: key}
+		o := copiesOf(putBack)(key)
 		s.insist(ctx, x, func(ctx workflow.Context) *answer {
 			if b, there := s.world.StandingBinding(key); there && verb != workflows.UpdateSkip && held(&b, x.Cluster) != nil {
 				s.open(ctx, x.Cluster)
@@ -162,16 +171,10 @@ func orderOne(verb string, putBack bool) func(*sim, workflow.Context, Step) {
 const snoozed = 2 * time.Minute
 
 // orderScoped gives a cluster's failover an order whose scope is one of its bindings.
-func orderScoped(verb string, arg func(workflows.ScopedOrder) any) func(*sim, workflow.Context, Step) {
+func orderScoped(verb string, arg func(karmada.BindingKey) any) func(*sim, workflow.Context, Step) {
 	return func(s *sim, ctx workflow.Context, x Step) {
 		key := Binding{Name: x.Binding}.key()
-		o := arg(workflows.ScopedOrder{Order: operator, Scope: queue.ScopeOf(key)})
-		s.insist(ctx, x, func(workflow.Context) *answer {
-			return s.update(workflows.ClusterFailoverID("", x.Cluster), verb, o, func() {
-				s.count["order "+x.Do]++
-				s.judge.orderedOne(x.Cluster, key, verb, false)
-			})
-		})
+		s.command(ctx, x, workflows.ClusterFailoverID("", x.Cluster), verb, arg(key), func() { s.judge.orderedOne(x.Cluster, key, verb, false) })
 	}
 }
 
@@ -179,23 +182,13 @@ func orderScoped(verb string, arg func(workflows.ScopedOrder) any) func(*sim, wo
 func orderMigration(verb string, arg any, putBack bool) func(*sim, workflow.Context, Step) {
 	return func(s *sim, ctx workflow.Context, x Step) {
 		key := Binding{Name: x.Binding}.key()
-		s.insist(ctx, x, func(workflow.Context) *answer {
-			return s.update(workflows.BindingMigrationID("", x.Cluster, key), verb, arg, func() {
-				s.count["order "+x.Do]++
-				s.judge.orderedOne(x.Cluster, key, verb, putBack)
-			})
-		})
+		s.command(ctx, x, workflows.BindingMigrationID("", x.Cluster, key), verb, arg, func() { s.judge.orderedOne(x.Cluster, key, verb, putBack) })
 	}
 }
 
 // confirmFenced vouches that a cluster is dead.
 func (s *sim) confirmFenced(ctx workflow.Context, x Step) {
-	s.insist(ctx, x, func(workflow.Context) *answer {
-		return s.update(workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateConfirmFenced, operator, func() {
-			s.count["order "+x.Do]++
-			s.judge.vouched(x.Cluster)
-		})
-	})
+	s.command(ctx, x, workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateConfirmFenced, operator, func() { s.judge.vouched(x.Cluster) })
 }
 
 // open starts a cluster's failover where none runs, as the order that it is for would.

@@ -165,16 +165,24 @@ const lateBy = 20 * time.Second
 
 // prompt tells that a story has nothing that may keep a taint back.
 func (s Schedule) prompt() bool {
+	return s.Mode == "enforce" && s.onlyCuts() && s.only(
+		"down", "up", "sever", "mend", "put-policy", "taint", "untaint", "soft", "unsoft", "smudge", "unsmudge", "soft-rule", "bump", "edit-rule", "aim-away", "aim-at",
+	)
+}
+
+// onlyCuts: nothing goes wrong but that runs are cut.
+func (s Schedule) onlyCuts() bool {
 	for fault, odds := range s.Odds {
 		if odds > 0 && fault != "cut" {
 			return false
 		}
 	}
-	return s.Mode == "enforce" && !slices.ContainsFunc(s.Steps, func(x Step) bool {
-		return !slices.Contains([]string{
-			"down", "up", "sever", "mend", "put-policy", "taint", "untaint", "soft", "unsoft", "smudge", "unsmudge", "soft-rule", "bump", "edit-rule", "aim-away", "aim-at",
-		}, x.Do)
-	})
+	return true
+}
+
+// only: there are no other steps than these.
+func (s Schedule) only(do ...string) bool {
+	return !slices.ContainsFunc(s.Steps, func(x Step) bool { return !slices.Contains(do, x.Do) })
 }
 
 // overdue judges that what has matched a rule for its whole window carries its taint.
@@ -225,9 +233,8 @@ func (s *sim) sane() {
 	if s.state[id] != running {
 		return
 	}
-	value, err := s.env.QueryWorkflowByID(id, workflows.QueryStatus)
-	var p workflows.PacerStatus
-	if err != nil || value.Get(&p) != nil {
+	p, err := query[workflows.PacerStatus](s, id, workflows.QueryStatus)
+	if err != nil {
 		return
 	}
 	for cluster, r := range p.Requests {

@@ -81,17 +81,7 @@ func (j *judge) fenced(cluster string) bool {
 }
 
 // since are the sights that the writer of the write at hand may have had.
-func (j *judge) since(cluster string) []sight { return j.sightsFrom(cluster, j.readAt) }
-
-func (j *judge) sightsFrom(cluster string, at time.Time) []sight {
-	list := j.sights[cluster]
-	for n := len(list) - 1; n >= 0; n-- {
-		if !list[n].from.After(at) {
-			return list[n:]
-		}
-	}
-	return list
-}
+func (j *judge) since(cluster string) []sight { return j.between(cluster, j.readAt) }
 
 // everSeen tells whether the writer may have seen the cluster so.
 func (j *judge) everSeen(cluster string, so func(karmada.Cluster) bool) bool {
@@ -103,7 +93,7 @@ const listed = time.Second
 
 // everListed tells whether the writer may have listed the cluster so.
 func (j *judge) everListed(cluster string, so func(karmada.Cluster) bool) bool {
-	return slices.ContainsFunc(j.sightsFrom(cluster, j.readAt.Add(-listed)), func(x sight) bool { return x.there && so(x.c) })
+	return slices.ContainsFunc(j.between(cluster, j.readAt.Add(-listed)), func(x sight) bool { return x.there && so(x.c) })
 }
 
 // directly: where the new copy must not run beside the old, the source answers or

@@ -18,14 +18,7 @@ const mostMoves = 3
 
 // free reports whether nothing in a schedule keeps an application where it is.
 func (s Schedule) free() bool {
-	for fault, odds := range s.Odds {
-		if odds > 0 && fault != "cut" {
-			return false
-		}
-	}
-	return s.Mode == "enforce" && len(s.Asks) == 0 && !slices.ContainsFunc(s.Steps, func(x Step) bool {
-		return !slices.Contains([]string{"ail", "heal", "unknown", "spoil", "revise", "bump", "replicas"}, x.Do)
-	})
+	return s.Mode == "enforce" && len(s.Asks) == 0 && s.onlyCuts() && s.only("ail", "heal", "unknown", "spoil", "revise", "bump", "replicas")
 }
 
 // owe judges that an application which may move has left a cluster where it was Unhealthy for long.

@@ -28,12 +28,7 @@ const longBlink = time.Hour
 
 // blink is after what time a failover has seen a change for certain, whether or not the judge saw it look.
 func (s Schedule) blink() time.Duration {
-	for fault, odds := range s.Odds {
-		if odds > 0 && fault != "cut" {
-			return longBlink
-		}
-	}
-	if slices.ContainsFunc(s.Steps, func(x Step) bool { return x.Do == "blind" }) {
+	if !s.onlyCuts() || slices.ContainsFunc(s.Steps, func(x Step) bool { return x.Do == "blind" }) {
 		return longBlink
 	}
 	return shortBlink

@@ -130,9 +130,8 @@ func (s *sim) enforceLeft(ctx workflow.Context) {
 			if c, there := s.world.Standing(cluster); !s.judge.switched() || !there || len(c.Added) == 0 || s.state[id] != running {
 				continue
 			}
-			value, err := s.env.QueryWorkflowByID(id, workflows.QueryStatus)
-			var status workflows.FailoverStatus
-			if err == nil && value.Get(&status) == nil && status.Terms.Mode == rules.ModeObserve {
+			status, err := query[workflows.FailoverStatus](s, id, workflows.QueryStatus)
+			if err == nil && status.Terms.Mode == rules.ModeObserve {
 				open = true
 				s.judge.enforced[cluster] = append(s.judge.enforced[cluster], s.now())
 				s.update(id, workflows.UpdateResume, workflows.Resume{ScopedOrder: workflows.ScopedOrder{Order: operator}, Enforce: true}, func() { s.count["order enforce, for what was left"]++ })

@@ -231,11 +231,7 @@ func (p ports) MigratedTooOften(ctx context.Context, bindings []string) (map[str
 	if p.s.state[workflows.FleetPacerID("")] != running {
 		return nil, errNotRunning
 	}
-	value, err := p.s.env.QueryWorkflowByID(workflows.FleetPacerID(""), workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings})
-	var until map[string]time.Time
-	if err == nil {
-		err = value.Get(&until)
-	}
+	until, err := query[map[string]time.Time](p.s, workflows.FleetPacerID(""), workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings})
 	if err != nil {
 		return nil, errNotRunning
 	}
@@ -306,6 +302,15 @@ func (a *answer) Complete(value any, err error) {
 	if err == nil && a.then != nil {
 		a.then()
 	}
+}
+
+// query is what a workflow answers.
+func query[T any](s *sim, id, name string, args ...any) (out T, err error) {
+	value, err := s.env.QueryWorkflowByID(id, name, args...)
+	if err == nil {
+		err = value.Get(&out)
+	}
+	return out, err
 }
 
 // update sends an update; its answer is there a tick later, or the run closed.

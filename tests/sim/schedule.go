@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -112,22 +114,21 @@ func (b Binding) String() string {
 	}
 	out := fmt.Sprintf("%s on %s may %s %s replicas %d tolerate %d priority %d",
 		b.Name, strings.Join(b.On, ","), may, kind, b.Replicas, b.Tolerate, b.Priority)
-	if b.Purge != "" {
-		out += " purge " + b.Purge
+	more := func(is bool, format string, args ...any) {
+		if is {
+			out += fmt.Sprintf(format, args...)
+		}
 	}
-	if b.Soft >= 0 {
-		out += fmt.Sprintf(" soft %d", b.Soft)
+	more(b.Purge != "", " purge %s", b.Purge)
+	more(b.Soft >= 0, " soft %d", b.Soft)
+	more(b.Asks, " asks")
+	more(b.Stateful, " stateful")
+	if b.Application != nil {
+		more(true, " application %d", b.Application.Seconds)
+		more(b.Application.Purge != "", " application-purge %s", b.Application.Purge)
 	}
-	if b.Asks {
-		out += " asks"
-	}
-	if b.Stateful {
-		out += " stateful"
-	}
-	out += b.application()
-	if len(b.Needs) > 0 {
-		out += " needs " + strings.Join(b.Needs, ",")
-	}
+	more(b.Policy != "", " policy %s", b.Policy)
+	more(len(b.Needs) > 0, " needs %s", strings.Join(b.Needs, ","))
 	return out
 }
 
@@ -146,158 +147,130 @@ func (x Step) String() string {
 	return out
 }
 
-// words reads "key value" pairs and remembers what went wrong first.
+// words are what is left of a line: pairs of a key and its value, and flags.
 type words struct {
-	fields []string
-	err    error
+	left map[string]string
+	err  error
 }
 
-func (w *words) next() string {
-	if len(w.fields) == 0 {
-		w.fail("a word is missing")
-		return ""
+// flags are the words that have no value.
+var flags = []string{"divided", "duplicated", "asks", "stateful"}
+
+func pairs(fields []string) *words {
+	w := &words{left: map[string]string{}}
+	for n := 0; n < len(fields); n++ {
+		key := fields[n]
+		if slices.Contains(flags, key) {
+			w.left[key] = key
+		} else if n++; n < len(fields) {
+			w.left[key] = fields[n]
+		} else {
+			w.err = fmt.Errorf("%q has no value", key)
+		}
 	}
-	first := w.fields[0]
-	w.fields = w.fields[1:]
-	return first
+	return w
 }
 
-func (w *words) fail(format string, args ...any) {
-	if w.err == nil {
-		w.err = fmt.Errorf(format, args...)
-	}
+// text takes the value of a key, empty without one.
+func (w *words) text(key string) string {
+	text := w.left[key]
+	delete(w.left, key)
+	return text
 }
 
-func (w *words) number() int64 {
-	word := w.next()
-	n, err := strconv.ParseInt(word, 10, 64)
-	if err != nil {
-		w.fail("%q is no number", word)
+func (w *words) is(flag string) bool { return w.text(flag) != "" }
+
+func (w *words) list(key string) []string {
+	if text := w.text(key); text != "" {
+		return strings.Split(text, ",")
 	}
-	return n
+	return nil
 }
 
-func (w *words) duration() time.Duration {
-	word := w.next()
-	d, err := time.ParseDuration(word)
-	if err != nil {
-		w.fail("%q is no duration", word)
-	}
+func (w *words) duration(key string) time.Duration {
+	d, err := time.ParseDuration(w.text(key))
+	w.err = errors.Join(w.err, err)
 	return d
+}
+
+// number takes the value of a key, or what it is without one.
+func number[T any](w *words, key string, otherwise T) T {
+	if text := w.text(key); text != "" {
+		w.err = errors.Join(w.err, json.Unmarshal([]byte(text), &otherwise))
+	}
+	return otherwise
+}
+
+// end says what is wrong with a line, and what of it nobody has taken.
+func (w *words) end() error {
+	if w.err == nil && len(w.left) > 0 {
+		return fmt.Errorf("nobody knows %v", w.left)
+	}
+	return w.err
 }
 
 // Parse reads a story back. Lines that begin with # are comments.
 func Parse(text string) (Schedule, error) {
 	s := Schedule{Odds: map[string]int{}, Asks: map[string]int{}, Times: map[string]time.Duration{}}
 	for n, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		w := &words{fields: strings.Fields(line)}
-		s.read(w)
-		if w.err == nil && len(w.fields) > 0 {
-			w.fail("%q is too much", strings.Join(w.fields, " "))
-		}
-		if w.err != nil {
-			return s, fmt.Errorf("line %d: %w", n+1, w.err)
+		if err := s.read(fields); err != nil {
+			return s, fmt.Errorf("line %d: %w", n+1, err)
 		}
 	}
 	return s, nil
 }
 
-func (s *Schedule) read(w *words) {
-	switch verb := w.next(); verb {
+func (s *Schedule) read(fields []string) error {
+	if len(fields) < 3 {
+		return errors.New("words are missing")
+	}
+	var w *words
+	switch verb, rest := fields[0], fields[1:]; verb {
 	case "seed":
-		s.readHead(w)
+		w = pairs(fields)
+		s.Seed, s.Mode, s.Fleet = number[uint64](w, "seed", 0), w.text("mode"), number(w, "fleet", 0)
+		s.Rate, s.Quiet = number(w, "rate", 0.), w.duration("quiet")
 	case "time":
-		name := w.next()
-		s.Times[name] = w.duration()
+		w = pairs(rest)
+		s.Times[rest[0]] = w.duration(rest[0])
 	case "odds":
-		name := w.next()
-		s.Odds[name] = int(w.number())
+		w = pairs(rest)
+		s.Odds[rest[0]] = number(w, rest[0], 0)
 	case "ask":
-		name := w.next()
-		s.Asks[name] = int(w.number())
+		w = pairs(rest)
+		s.Asks[rest[0]] = number(w, rest[0], 0)
 	case "binding":
+		w = pairs(fields)
 		s.Bindings = append(s.Bindings, readBinding(w))
 	case "at":
-		s.Steps = append(s.Steps, readStep(w))
+		w = pairs(slices.Insert(slices.Clone(fields), 2, "do"))
+		s.Steps = append(s.Steps, Step{At: w.duration("at"), Do: w.text("do"), Cluster: w.text("cluster"), Binding: w.text("binding"), N: number(w, "n", 0)})
 	default:
-		w.fail("%q begins no line", verb)
+		return fmt.Errorf("%q begins no line", verb)
 	}
-}
-
-func (s *Schedule) readHead(w *words) {
-	seed := w.next()
-	n, err := strconv.ParseUint(seed, 10, 64)
-	if err != nil {
-		w.fail("%q is no seed", seed)
-	}
-	s.Seed = n
-	for len(w.fields) > 0 && w.err == nil {
-		switch key := w.next(); key {
-		case "mode":
-			s.Mode = w.next()
-		case "fleet":
-			s.Fleet = int(w.number())
-		case "rate":
-			word := w.next()
-			if s.Rate, err = strconv.ParseFloat(word, 64); err != nil {
-				w.fail("%q is no rate", word)
-			}
-		case "quiet":
-			s.Quiet = w.duration()
-		default:
-			w.fail("%q is not known in the first line", key)
-		}
-	}
+	return w.end()
 }
 
 func readBinding(w *words) Binding {
-	b := Binding{Name: w.next(), Tolerate: -1, Soft: -1}
-	for len(w.fields) > 0 && w.err == nil {
-		switch key := w.next(); key {
-		case "on":
-			b.On = strings.Split(w.next(), ",")
-		case "may":
-			b.May = groups(w.next())
-		case "divided", "duplicated", "asks", "stateful":
-			b.is(key)
-		case "replicas":
-			b.Replicas = int32(w.number())
-		case "tolerate":
-			b.Tolerate = w.number()
-		case "purge":
-			b.Purge = w.next()
-		case "needs":
-			b.Needs = strings.Split(w.next(), ",")
-		case "soft":
-			b.Soft = w.number()
-		case "priority":
-			b.Priority = int32(w.number())
-		default:
-			b.readApplication(key, w)
-		}
+	b := Binding{
+		Name: w.text("binding"), On: w.list("on"), May: groups(w.text("may")), Divided: w.is("divided"), Asks: w.is("asks"), Stateful: w.is("stateful"),
+		Replicas: number[int32](w, "replicas", 0), Tolerate: number[int64](w, "tolerate", -1), Priority: number[int32](w, "priority", 0),
+		Purge: w.text("purge"), Soft: number[int64](w, "soft", -1), Needs: w.list("needs"), Policy: w.text("policy"),
+	}
+	w.text("duplicated") // so it is, unless it is divided
+	if _, fails := w.left["application"]; fails {
+		b.Application = &Application{Seconds: number[int64](w, "application", 0), Purge: w.text("application-purge")}
 	}
 	return b
 }
 
-// is takes a word that says what a binding is.
-func (b *Binding) is(word string) {
-	switch word {
-	case "divided":
-		b.Divided = true
-	case "asks":
-		b.Asks = true
-	case "stateful":
-		b.Stateful = true
-	}
-}
-
 // groups are the affinity groups of a binding: "m1,m2/m3" are two, "any" is none.
 func groups(may string) [][]string {
-	if may == "any" {
+	if may == "any" || may == "" {
 		return nil
 	}
 	var out [][]string
@@ -305,21 +278,4 @@ func groups(may string) [][]string {
 		out = append(out, strings.Split(g, ","))
 	}
 	return out
-}
-
-func readStep(w *words) Step {
-	x := Step{At: w.duration(), Do: w.next()}
-	for len(w.fields) > 0 && w.err == nil {
-		switch key := w.next(); key {
-		case "cluster":
-			x.Cluster = w.next()
-		case "binding":
-			x.Binding = w.next()
-		case "n":
-			x.N = int(w.number())
-		default:
-			w.fail("%q is not known of a step", key)
-		}
-	}
-	return x
 }

@@ -11,11 +11,19 @@ func Shrink(s Schedule, plays int, fails func(Schedule) bool) Schedule {
 	k := &shrinker{plays: plays, fails: fails}
 	for before := -1; before != size(s) && k.plays > 0; {
 		before = size(s)
-		s = k.faults(s)
-		s.Steps = k.steps(s)
-		s.Bindings = k.bindings(s)
+		s = k.words(s, func(s *Schedule) *map[string]int { return &s.Odds })
+		s.Steps = less(s.Steps, func(steps []Step) bool {
+			try := s
+			try.Steps = steps
+			return k.still(try)
+		})
+		s.Bindings = less(s.Bindings, func(bindings []Binding) bool {
+			try := s
+			try.Bindings = bindings
+			return k.still(try)
+		})
 		s = k.needs(s)
-		s = k.asks(s)
+		s = k.words(s, func(s *Schedule) *map[string]int { return &s.Asks })
 	}
 	return s
 }
@@ -41,44 +49,17 @@ func (k *shrinker) still(s Schedule) bool {
 	return k.fails(s)
 }
 
-func (k *shrinker) faults(s Schedule) Schedule {
-	for _, name := range slices.Sorted(maps.Keys(s.Odds)) {
+// words leaves out faults, or rules that ask.
+func (k *shrinker) words(s Schedule, of func(*Schedule) *map[string]int) Schedule {
+	for _, name := range slices.Sorted(maps.Keys(*of(&s))) {
 		try := s
-		try.Odds = maps.Clone(s.Odds)
-		delete(try.Odds, name)
+		*of(&try) = maps.Clone(*of(&s))
+		delete(*of(&try), name)
 		if k.still(try) {
 			s = try
 		}
 	}
 	return s
-}
-
-func (k *shrinker) asks(s Schedule) Schedule {
-	for _, name := range slices.Sorted(maps.Keys(s.Asks)) {
-		try := s
-		try.Asks = maps.Clone(s.Asks)
-		delete(try.Asks, name)
-		if k.still(try) {
-			s = try
-		}
-	}
-	return s
-}
-
-func (k *shrinker) steps(s Schedule) []Step {
-	return less(s.Steps, func(steps []Step) bool {
-		try := s
-		try.Steps = steps
-		return k.still(try)
-	})
-}
-
-func (k *shrinker) bindings(s Schedule) []Binding {
-	return less(s.Bindings, func(bindings []Binding) bool {
-		try := s
-		try.Bindings = bindings
-		return k.still(try)
-	})
 }
 
 // needs leaves out what bindings take along.

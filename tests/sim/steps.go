@@ -106,33 +106,28 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"cancel-back":            orderOne(workflows.UpdateCancel, true),
 	"put-back-move":          orderMigration(workflows.UpdatePutBack, operator, true),
 	"release-move":           orderMigration(workflows.UpdateRelease, operator, false),
-	"snooze": orderScoped(workflows.UpdateSnooze, func(o workflows.ScopedOrder) any {
-		return workflows.SnoozeOrder{ScopedOrder: o, For: snoozed.String()}
-	}),
-	"prioritise": orderScoped(workflows.UpdatePrioritise, func(o workflows.ScopedOrder) any {
-		urgent := int32(5)
-		return workflows.PriorityOrder{ScopedOrder: o, Priority: &urgent}
-	}),
-	"pause-one":       orderScoped(workflows.UpdatePause, func(o workflows.ScopedOrder) any { return o }),
-	"resume-one":      orderScoped(workflows.UpdateResume, func(o workflows.ScopedOrder) any { return workflows.Resume{ScopedOrder: o} }),
-	"confirm-fenced":  (*sim).confirmFenced,
-	"cancel-all-back": (*sim).cancelAllBack,
-	"collect":         (*sim).collect,
-	"lose":            (*sim).lose,
-	"ail":             (*sim).ail,
-	"heal":            (*sim).heal,
-	"remake":          (*sim).remake,
-	"unknown":         (*sim).unknown,
-	"spoil":           func(s *sim, _ workflow.Context, x Step) { s.world.Spoil(Binding{Name: x.Binding}.key()) },
-	"revise":          (*sim).revise,
-	"app-pause":       orderApplication(workflows.UpdatePause, scopedTo),
-	"app-resume":      orderApplication(workflows.UpdateResume, resumes),
-	"app-snooze":      orderApplication(workflows.UpdateSnooze, snoozes),
-	"app-approve":     orderApplication(workflows.UpdateApprove, scopedTo),
-	"app-cancel":      orderApplication(workflows.UpdateCancel, copiesOf(false)),
-	"app-cancel-back": orderApplication(workflows.UpdateCancel, copiesOf(true)),
-	"app-put-back":    orderApplication(workflows.UpdatePutBack, copiesOf(false)),
-	"app-release":     orderApplication(workflows.UpdateRelease, copiesOf(false)),
+	"snooze":                 orderScoped(workflows.UpdateSnooze, snoozes),
+	"prioritise":             orderScoped(workflows.UpdatePrioritise, prioritises),
+	"pause-one":              orderScoped(workflows.UpdatePause, scopedTo),
+	"resume-one":             orderScoped(workflows.UpdateResume, resumes),
+	"confirm-fenced":         (*sim).confirmFenced,
+	"cancel-all-back":        (*sim).cancelAllBack,
+	"collect":                (*sim).collect,
+	"lose":                   (*sim).lose,
+	"ail":                    (*sim).ail,
+	"heal":                   (*sim).heal,
+	"remake":                 (*sim).remake,
+	"unknown":                (*sim).unknown,
+	"spoil":                  func(s *sim, _ workflow.Context, x Step) { s.world.Spoil(Binding{Name: x.Binding}.key()) },
+	"revise":                 (*sim).revise,
+	"app-pause":              orderApplication(workflows.UpdatePause, scopedTo),
+	"app-resume":             orderApplication(workflows.UpdateResume, resumes),
+	"app-snooze":             orderApplication(workflows.UpdateSnooze, snoozes),
+	"app-approve":            orderApplication(workflows.UpdateApprove, scopedTo),
+	"app-cancel":             orderApplication(workflows.UpdateCancel, copiesOf(false)),
+	"app-cancel-back":        orderApplication(workflows.UpdateCancel, copiesOf(true)),
+	"app-put-back":           orderApplication(workflows.UpdatePutBack, copiesOf(false)),
+	"app-release":            orderApplication(workflows.UpdateRelease, copiesOf(false)),
 	"app-terminate": func(s *sim, ctx workflow.Context, x Step) {
 		s.terminate(ctx, workflows.ApplicationFailoverID("", Binding{Name: x.Binding}.key()))
 	},
@@ -350,9 +345,8 @@ func (s *sim) settle(ctx workflow.Context) {
 
 // resumePaused ends a pause, but leaves a stop as it is.
 func (s *sim) resumePaused(ctx workflow.Context, cluster string) {
-	value, err := s.env.QueryWorkflowByID(workflows.ClusterFailoverID("", cluster), workflows.QueryStatus)
-	var status workflows.FailoverStatus
-	if err != nil || value.Get(&status) != nil {
+	status, err := query[workflows.FailoverStatus](s, workflows.ClusterFailoverID("", cluster), workflows.QueryStatus)
+	if err != nil {
 		s.judge.violates("the status of %s cannot be read: %v", cluster, err)
 		return
 	}

@@ -188,8 +188,7 @@ func (w *World) StandingBinding(key karmada.BindingKey) (karmada.Binding, bool) 
 
 // StandingWork is a binding's Work on a cluster, for hooks that run under the lock.
 func (w *World) StandingWork(key karmada.BindingKey, cluster string) (karmada.Work, bool) {
-	namespace, name := workName(key, cluster)
-	work, ok := w.works[namespace+"/"+name]
+	work, ok := w.works[workKey(key, cluster)]
 	if !ok {
 		return karmada.Work{}, false
 	}

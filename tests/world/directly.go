@@ -40,8 +40,7 @@ func (w *World) blocks(b *karmada.Binding) bool {
 // noteBeside logs that a copy begins while another's Work stands.
 func (w *World) noteBeside(b *karmada.Binding, cluster string) {
 	for other := range w.clusters {
-		namespace, name := workName(b.Key, other)
-		if _, stands := w.works[namespace+"/"+name]; stands && other != cluster {
+		if _, stands := w.works[workKey(b.Key, other)]; stands && other != cluster {
 			w.Beside = append(w.Beside, Write{At: w.now(), Op: "begins", Cluster: cluster, Binding: b.Key.String(), Detail: other})
 		}
 	}
@@ -50,8 +49,7 @@ func (w *World) noteBeside(b *karmada.Binding, cluster string) {
 // directlyBlocks: a Work stands on a cluster that a task says Directly for.
 func (w *World) directlyBlocks(b *karmada.Binding) bool {
 	for _, task := range b.Tasks {
-		namespace, name := workName(b.Key, task.FromCluster)
-		if _, stands := w.works[namespace+"/"+name]; stands && task.PurgeMode == karmada.PurgeDirectly {
+		if _, stands := w.works[workKey(b.Key, task.FromCluster)]; stands && task.PurgeMode == karmada.PurgeDirectly {
 			return true
 		}
 	}
@@ -103,8 +101,7 @@ func (w *World) Copies(key karmada.BindingKey) map[string]karmada.Work {
 	w.advance()
 	out := map[string]karmada.Work{}
 	for cluster := range w.clusters {
-		namespace, name := workName(key, cluster)
-		if work, ok := w.works[namespace+"/"+name]; ok {
+		if work, ok := w.works[workKey(key, cluster)]; ok {
 			out[cluster] = *work
 		}
 	}
@@ -220,7 +217,6 @@ func (w *World) orphan(parent karmada.BindingKey) {
 // HasWork tells whether a binding's Work on a cluster stands and is not on its way out.
 func (w *World) HasWork(key karmada.BindingKey, cluster string) bool {
 	defer w.lock()()
-	namespace, name := workName(key, cluster)
-	work, ok := w.works[namespace+"/"+name]
+	work, ok := w.works[workKey(key, cluster)]
 	return ok && !work.Deleting
 }

@@ -56,6 +56,12 @@ func workName(key karmada.BindingKey, cluster string) (namespace, name string) {
 	return "karmada-es-" + cluster, key.Namespace + "-" + key.Name
 }
 
+// workKey is under what a Work stands in the world.
+func workKey(key karmada.BindingKey, cluster string) string {
+	namespace, name := workName(key, cluster)
+	return namespace + "/" + name
+}
+
 func (w *World) ensureWork(b *karmada.Binding, cluster string) {
 	namespace, name := workName(b.Key, cluster)
 	if old, ok := w.works[namespace+"/"+name]; ok && !old.Deleting {
@@ -71,13 +77,13 @@ func (w *World) ensureWork(b *karmada.Binding, cluster string) {
 func (w *World) sweepWorks(b *karmada.Binding) {
 	for cluster, c := range w.clusters {
 		task, _ := b.TaskFor(cluster)
-		namespace, name := workName(b.Key, cluster)
-		work, ok := w.works[namespace+"/"+name]
+		name := workKey(b.Key, cluster)
+		work, ok := w.works[name]
 		if !ok || b.ServesOn(cluster) || (task != nil && task.PurgeMode != karmada.PurgeDirectly) {
 			continue
 		}
 		work.Deleting = true
-		w.finalize(c, namespace+"/"+name)
+		w.finalize(c, name)
 	}
 	w.goOn(b)
 }

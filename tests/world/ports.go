@@ -118,8 +118,7 @@ func (w *World) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 // Revision is what SetRevision said of a binding, wherever it has a Work.
 func (w *World) Revision(_ context.Context, b *karmada.Binding, cluster string) (string, error) {
 	defer w.lock()()
-	namespace, name := workName(b.Key, cluster)
-	if w.works[namespace+"/"+name] == nil {
+	if w.works[workKey(b.Key, cluster)] == nil {
 		return "", karmada.ErrGone
 	}
 	return w.StandingRevision(b.Key), nil
@@ -136,8 +135,7 @@ func (w *World) WorkloadLabels(_ context.Context, bindings []*karmada.Binding, c
 	defer w.lock()()
 	out := map[karmada.BindingKey]map[string]string{}
 	for _, read := range bindings {
-		namespace, name := workName(read.Key, cluster)
-		if b, ok := w.bindings[read.Key]; ok && w.works[namespace+"/"+name] != nil && !w.Relabelled[read.Key] {
+		if b, ok := w.bindings[read.Key]; ok && w.works[workKey(read.Key, cluster)] != nil && !w.Relabelled[read.Key] {
 			out[read.Key] = map[string]string{}
 			maps.Copy(out[read.Key], b.WorkloadLabels)
 		}

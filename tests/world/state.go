@@ -46,8 +46,7 @@ func carry(b *karmada.Binding, cluster string, state map[string]string) {
 // labels of the last task while that stands and says Directly.
 func (w *World) inject(b *karmada.Binding) {
 	for cluster := range w.clusters {
-		namespace, name := workName(b.Key, cluster)
-		work := namespace + "/" + name
+		work := workKey(b.Key, cluster)
 		if _, stands := w.works[work]; !stands {
 			delete(w.worn, work)
 			continue
@@ -78,8 +77,8 @@ func preserved(b *karmada.Binding, target string) map[string]string {
 func (w *World) Wears(key karmada.BindingKey, cluster string) (now, ever map[string]string) {
 	defer w.lock()()
 	w.advance()
-	namespace, name := workName(key, cluster)
-	return maps.Clone(w.worn[namespace+"/"+name]), maps.Clone(w.everWorn[namespace+"/"+name])
+	work := workKey(key, cluster)
+	return maps.Clone(w.worn[work]), maps.Clone(w.everWorn[work])
 }
 
 // Terms are those of the default configuration, without an audit trail, links and a length at

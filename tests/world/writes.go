@@ -67,22 +67,30 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Bindi
 		if now := r.Now; r.Reschedule {
 			b.RescheduleTriggeredAt = &now
 		}
-		if task, _ := b.TaskFor(r.Cluster); task != nil {
-			task.Replicas = &replicas
-			takeOver(task, r.Purge, r.Now, before)
-			own(task, r.Owner, r.Reason)
-			carry(b, r.Cluster, r.State)
-			return
-		}
-		if work, stands := w.StandingWork(b.Key, r.Cluster); stands {
+		task, _ := b.TaskFor(r.Cluster)
+		if work, stands := w.StandingWork(b.Key, r.Cluster); stands && task == nil {
 			w.heldWorks[r.Owner] = work
 		}
-		hold, created := true, r.Now
-		b.Tasks = append(b.Tasks, karmada.Task{
-			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
-			Producer: karmada.Producer, SuppressDeletion: &hold, CreationTimestamp: &created, ClustersBeforeFailover: before,
-			State: r.State,
+		hold(b, task, activities.HoldWrite{
+			Cluster: r.Cluster, Replicas: replicas, Purge: r.Purge, Reason: r.Reason, Owner: r.Owner, Before: before, State: r.State, Now: r.Now,
 		})
+	})
+}
+
+// hold puts a task of Lifeboat, or has the one that stands say what a new one would.
+func hold(b *karmada.Binding, task *karmada.Task, r activities.HoldWrite) {
+	if task != nil {
+		task.Replicas = &r.Replicas
+		takeOver(task, r.Purge, r.Now, r.Before)
+		own(task, r.Owner, r.Reason)
+		carry(b, r.Cluster, r.State)
+		return
+	}
+	held := true
+	b.Tasks = append(b.Tasks, karmada.Task{
+		FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &r.Replicas, Reason: r.Reason, Message: r.Owner,
+		Producer: karmada.Producer, SuppressDeletion: &held, CreationTimestamp: &r.Now,
+		ClustersBeforeFailover: r.Before, State: r.State,
 	})
 }
 
@@ -118,19 +126,11 @@ func dropTask(b *karmada.Binding, cluster string) {
 // Hold puts Lifeboat's task back.
 func (w *World) Hold(_ context.Context, r activities.HoldWrite) (karmada.Binding, error) {
 	return w.write("hold", r.Cluster, r.Binding, func(b *karmada.Binding) {
-		hold, replicas, created := true, r.Replicas, r.Now
-		if task, _ := b.TaskFor(r.Cluster); task != nil && task.Ours() {
-			task.Replicas = &replicas
-			takeOver(task, r.Purge, r.Now, r.Before)
-			own(task, r.Owner, r.Reason)
-			carry(b, r.Cluster, r.State)
-			return
+		task, _ := b.TaskFor(r.Cluster)
+		if task != nil && !task.Ours() {
+			task = nil
 		}
-		b.Tasks = append(b.Tasks, karmada.Task{
-			FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &replicas, Reason: r.Reason, Message: r.Owner,
-			Producer: karmada.Producer, SuppressDeletion: &hold, CreationTimestamp: &created,
-			ClustersBeforeFailover: r.Before, State: r.State,
-		})
+		hold(b, task, r)
 	})
 }
 
