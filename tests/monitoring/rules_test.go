@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v2"
 )
 
@@ -56,25 +57,17 @@ type expectation struct {
 func readTests(t *testing.T) unitTests {
 	t.Helper()
 	content, err := os.ReadFile(testsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var tests unitTests
-	if err := yaml.UnmarshalStrict(content, &tests); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(tests.RuleFiles, []string{filepath.Base(alertsFile)}) {
-		t.Fatalf("%s tests %v", testsFile, tests.RuleFiles)
-	}
+	require.NoError(t, yaml.UnmarshalStrict(content, &tests))
+	require.Equal(t, []string{filepath.Base(alertsFile)}, tests.RuleFiles)
 	return tests
 }
 
 func readAlerts(t *testing.T) []rulefmt.Rule {
 	t.Helper()
 	groups, errs := rulefmt.ParseFile(alertsFile, false, model.LegacyValidation, queries, promslog.NewNopLogger())
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
+	require.Empty(t, errs)
 	var all []rulefmt.Rule
 	for _, group := range groups.Groups {
 		all = append(all, group.Rules...)
@@ -99,9 +92,7 @@ func (u unitTest) run(t *testing.T, every time.Duration) {
 		fmt.Fprintf(&load, "  %s %s\n", s.Series, s.Values)
 	}
 	suite, err := promqltest.NewLazyLoader(load.String(), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer suite.Close() //nolint:errcheck // a temporary folder
 	groups := loadGroups(t, suite, every)
 	last := time.Duration(0)
@@ -111,9 +102,7 @@ func (u unitTest) run(t *testing.T, every time.Duration) {
 	for at := time.Duration(0); at <= last; at += every {
 		now := time.Unix(0, 0).UTC().Add(at)
 		suite.WithSamplesTill(now, func(err error) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, g := range groups {
 				g.Eval(suite.Context(), now)
 			}
@@ -137,9 +126,7 @@ func loadGroups(t *testing.T, suite *promqltest.LazyLoader, every time.Duration)
 		Parser:     queries,
 	})
 	loaded, errs := manager.LoadGroups(every, labels.EmptyLabels(), "", nil, false, alertsFile)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
+	require.Empty(t, errs)
 	groups := slices.Collect(maps.Values(loaded))
 	for _, g := range groups {
 		for _, r := range g.AlertingRules() {
@@ -155,9 +142,7 @@ func (a expectation) check(t *testing.T, groups []*rules.Group) {
 	var got, want []string
 	for _, g := range groups {
 		for _, r := range g.AlertingRules() {
-			if err := r.LastError(); err != nil {
-				t.Fatalf("%s at %s: %v", r.Name(), a.EvalTime, err)
-			}
+			require.NoError(t, r.LastError(), "%s at %s", r.Name(), a.EvalTime)
 			for _, alert := range r.ActiveAlerts() {
 				if r.Name() == a.Alertname && alert.State == rules.StateFiring {
 					got = append(got, alert.Labels.String()+" "+alert.Annotations.String())
@@ -170,11 +155,7 @@ func (a expectation) check(t *testing.T, groups []*rules.Group) {
 		all[labels.AlertName] = a.Alertname
 		want = append(want, labels.FromMap(all).String()+" "+labels.FromMap(e.Annotations).String())
 	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s at %s (-want +got):\n%s", a.Alertname, a.EvalTime, diff)
-	}
+	assert.ElementsMatch(t, want, got, "%s at %s", a.Alertname, a.EvalTime)
 }
 
 // The rates of Karmada's proposal: what left the queue per second and cluster, and the
@@ -187,15 +168,11 @@ func TestRecordingRules_SomeEvictionsRefused_RateLeavesThemOut(t *testing.T) {
   lifeboat_evict_processed_total{cluster="m2",job="worker",result="gone"} 0+3x20
 `
 	suite, err := promqltest.NewLazyLoader(load, promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer suite.Close() //nolint:errcheck // a temporary folder
 	groups, now := loadGroups(t, suite, 30*time.Second), time.Unix(600, 0).UTC()
 	suite.WithSamplesTill(now, func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, g := range groups {
 			g.Eval(suite.Context(), now)
 		}
@@ -203,21 +180,15 @@ func TestRecordingRules_SomeEvictionsRefused_RateLeavesThemOut(t *testing.T) {
 	got := map[string]string{}
 	for _, name := range []string{"lifeboat_evict_rate", "lifeboat_evict_success_rate"} {
 		query, err := suite.QueryEngine().NewInstantQuery(suite.Context(), suite.Queryable(), nil, name, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		vector, err := query.Exec(suite.Context()).Vector()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, sample := range vector {
 			got[name+" "+sample.Metric.Get("cluster")] = fmt.Sprintf("%.2f", sample.F)
 		}
 	}
 	want := map[string]string{"lifeboat_evict_rate m1": "0.30", "lifeboat_evict_rate m2": "0.10", "lifeboat_evict_success_rate m1": "0.75"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	require.Equal(t, want, got)
 }
 
 // Whoever adds an alert shows when it fires, when it does not yet, and that a fleet
@@ -238,35 +209,23 @@ func TestEveryAlertHasItsTests(t *testing.T) {
 		}
 		for _, a := range test.Alerts {
 			s := got[a.Alertname]
-			if s == nil {
-				t.Fatalf("%q tests %q, which is no alert", test.Name, a.Alertname)
-			}
+			require.NotNil(t, s, "%q tests %q, which is no alert", test.Name, a.Alertname)
 			s.fires = s.fires || len(a.Exp) > 0
 			s.early = s.early || len(a.Exp) == 0 && a.EvalTime < fired[a.Alertname]
 			s.well = s.well || n == 0 && len(a.Exp) == 0
 		}
 	}
 	for name, s := range got {
-		if !s.fires || !s.early || !s.well {
-			t.Errorf("%s: fires in a test %v, and not before its time %v; silent while all is well (the first test) %v", name, s.fires, s.early, s.well)
-		}
+		assert.Equal(t, shown{fires: true, early: true, well: true}, *s, "%s: fires in a test, not before its time, and not while all is well (the first test)", name)
 	}
 }
 
 func TestEveryAlertSaysHowBadItIsAndWhereToRead(t *testing.T) {
 	const book = "https://github.com/lifeboat-failover/lifeboat/blob/main/docs/operations.md#"
 	for _, rule := range readAlerts(t) {
-		if s := rule.Labels["severity"]; s != "page" && s != "ticket" {
-			t.Errorf("%s: severity %q", rule.Alert, s)
-		}
-		if rule.For == 0 {
-			t.Errorf("%s: fires at the first blip", rule.Alert)
-		}
-		if got, want := rule.Annotations["runbook_url"], book+strings.ToLower(rule.Alert); got != want {
-			t.Errorf("%s: runbook_url is %q, want %q", rule.Alert, got, want)
-		}
-		if rule.Annotations["summary"] == "" {
-			t.Errorf("%s: no summary", rule.Alert)
-		}
+		assert.Contains(t, []string{"page", "ticket"}, rule.Labels["severity"], rule.Alert)
+		assert.NotZero(t, rule.For, "%s: fires at the first blip", rule.Alert)
+		assert.Equal(t, book+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"], rule.Alert)
+		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
 	}
 }
