@@ -67,24 +67,6 @@ func beside(others ...string) []string { return slices.Concat(judging, others) }
 // helping is the folder that tests alone import: fakes and fixtures.
 const helping = "tests"
 
-// core is what the pure core may import besides the standard library.
-var core = []string{
-	"k8s.io/api",
-	"k8s.io/apimachinery/pkg/api/resource",
-	"k8s.io/apimachinery/pkg/apis/meta/v1",
-	"k8s.io/apimachinery/pkg/fields",
-	"k8s.io/apimachinery/pkg/labels",
-	"k8s.io/apimachinery/pkg/selection",
-	"k8s.io/apimachinery/pkg/types",
-	"k8s.io/apimachinery/pkg/util/sets",
-	"k8s.io/apimachinery/pkg/util/validation",
-	"k8s.io/component-helpers/scheduling/corev1",
-	"k8s.io/klog/v2",
-}
-
-// impure are the parts of the standard library that act, look or roll dice.
-var impure = []string{"database", "log", "math/rand", "net", "os", "plugin", "runtime", "syscall", "testing", "unsafe"}
-
 // file is one Go file and what it imports.
 type file struct {
 	path    string // below the root
@@ -191,42 +173,6 @@ func TestNoWorkflowImportsAnother(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestTheCoreIsPure(t *testing.T) {
-	for _, f := range product(t) {
-		if f.test || !belowAny(f.folder(), beside("internal/view")) {
-			continue
-		}
-		for _, imported := range f.imports {
-			standard := !strings.Contains(strings.Split(imported, "/")[0], ".")
-			switch {
-			case standard && belowAny(imported, impure):
-				t.Errorf("%s imports %s: the core neither acts nor looks", f.path, imported)
-			case !standard && !strings.HasPrefix(imported, module+"/") && !belowAny(imported, core):
-				t.Errorf("%s imports %s: the core may import %v", f.path, imported, core)
-			}
-		}
-	}
-}
-
-func TestOnlyTheAdapterImportsClientGo(t *testing.T) {
-	adapter := 0
-	for _, f := range product(t) {
-		if below(f.folder(), "tests") {
-			continue
-		}
-		for _, imported := range f.imports {
-			switch {
-			case !below(imported, "k8s.io/client-go"):
-			case below(f.folder(), "k8sadapter"):
-				adapter++
-			default:
-				t.Errorf("%s imports %s: only k8sadapter speaks to Kubernetes", f.path, imported)
-			}
-		}
-	}
-	require.Positive(t, adapter, "k8sadapter imports no client-go: this test looks for the wrong thing")
 }
 
 func TestNoKubernetesClientReachesWorkflowsByAnyWay(t *testing.T) {

@@ -20,22 +20,30 @@ import (
 func namedByTests(t *testing.T) map[string][]string {
 	t.Helper()
 	named := map[string][]string{}
-	files := 0
+	for _, name := range testFiles(t) {
+		if filepath.Base(filepath.Dir(name)) != "semantics" {
+			readFile(t, name, named)
+		}
+	}
+	return named
+}
+
+// testFiles are the test files of the repository, those of the lab too.
+func testFiles(t *testing.T) (files []string) {
+	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		switch {
+		switch aside := strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin"; {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin"):
+		case entry.IsDir() && name != root && aside:
 			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, "_test.go") || filepath.Base(filepath.Dir(name)) == "semantics":
-			return nil
+		case !entry.IsDir() && strings.HasSuffix(name, "_test.go"):
+			files = append(files, name)
 		}
-		files++
-		readFile(t, name, named)
 		return nil
 	}))
-	require.Greater(t, files, 80, "the tests of the repository were found")
-	return named
+	require.Greater(t, len(files), 80, "the tests of the repository were found")
+	return files
 }
 
 func readFile(t *testing.T, name string, named map[string][]string) {

@@ -5,9 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -173,37 +171,14 @@ func bearsOne(name string, threads []string) bool {
 func allTests(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	require.NoError(t, filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != root && aside(entry.Name()):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
-			return nil
+	for _, name := range testFiles(t) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) {
+				names = append(names, f.Name.Name)
+			}
 		}
-		found, err := testsOf(name)
-		names = append(names, found...)
-		return err
-	}))
+	}
 	return names
-}
-
-// aside tells folders in which go finds no tests.
-func aside(folder string) bool {
-	return strings.HasPrefix(folder, ".") || folder == "testdata" || folder == "bin"
-}
-
-// testsOf are the names of the tests of one file.
-func testsOf(name string) (names []string, err error) {
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) {
-			names = append(names, f.Name.Name)
-		}
-	}
-	return names, nil
 }
