@@ -12,34 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
 )
 
-func TestDivision_TieGoesByNameInTheOrderThatTheUIDGives(t *testing.T) {
-	for uid, want := range map[string][]api.TargetCluster{
-		"":   {on("m1", 2), on("m2", 1)},
-		"u2": {on("m1", 2), on("m2", 1)}, // its hash is even
-		"u3": {on("m1", 1), on("m2", 2)}, // its hash is odd
-	} {
-		b := binding(t, even, 3)
-		b.Spec.Resource.UID = uid
-		require.Equal(t, want, scheduling.Decide(b, fleet("m1", "m2")).Clusters, uid)
-	}
-}
-
-func TestDivision_ReplicasZeroWithRequirementsIsPlacedNowhere(t *testing.T) {
-	b := binding(t, even, 0, on("m1", 2))
-	b.Spec.ReplicaRequirements = &api.ReplicaRequirements{}
-	require.Equal(t, placed(), emptied(scheduling.Decide(b, fleet("m1", "m2"))))
-	kept := scheduling.Flags{EmptyWorkloads: true}.Decide(b, fleet("m1", "m2"))
-	require.Equal(t, []api.TargetCluster{on("m1", 0), on("m2", 0)}, kept.Clusters, "with the flag the clusters stay")
-}
-
-// emptied gives an empty list of clusters the form that placed() has.
-func emptied(d scheduling.Decision) scheduling.Decision {
-	if len(d.Clusters) == 0 {
-		d.Clusters = nil
-	}
-	return d
-}
-
 func TestOverflow_FillsTheGroupBeforeItsOverflow(t *testing.T) {
 	b := binding(t, `{"clusterAffinities":[{"affinityName":"own","clusterNames":["m2"],"overflowAffinities":[{"clusterNames":["m1"]}]}],
 		"replicaScheduling":{"replicaSchedulingType":"Divided","replicaDivisionPreference":"Aggregated"}}`, 5)
