@@ -121,7 +121,8 @@ func (s *sim) approve(ctx workflow.Context, x Step) {
 	if x.Binding != "" {
 		o.Scope = queue.ScopeOf(Binding{Name: x.Binding}.key())
 	}
-	s.command(ctx, x, workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateApprove, o, func() { s.judge.approved(x.Cluster, x.Binding) })
+	r := request{workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateApprove, o}
+	s.command(ctx, x, r, func() { s.judge.approved(x.Cluster, x.Binding) })
 }
 
 // approved notes an operator's yes: it concerns those that stood on the cluster when it came.

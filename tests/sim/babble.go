@@ -65,6 +65,6 @@ func (s *sim) permit() int64 {
 	if s.state[workflows.FleetPacerID("")] != running {
 		return 0
 	}
-	p, _ := query[workflows.PacerStatus](s, workflows.FleetPacerID(""), workflows.QueryStatus) //nolint:errcheck // without an answer it is 0
+	p, _ := query[workflows.PacerStatus](s, workflows.FleetPacerID(""), workflows.QueryStatus) // without an answer it is 0
 	return p.Schedule.Number
 }

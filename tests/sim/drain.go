@@ -139,10 +139,16 @@ func (s *sim) insist(ctx workflow.Context, x Step, give func(workflow.Context) *
 	})
 }
 
-// command gives an order to a workflow until it is accepted; then the judge hears of it.
-func (s *sim) command(ctx workflow.Context, x Step, id, verb string, arg any, then func()) {
+// request is an order to a workflow.
+type request struct {
+	id, verb string
+	arg      any
+}
+
+// command gives an order until it is accepted; then the judge hears of it.
+func (s *sim) command(ctx workflow.Context, x Step, r request, then func()) {
 	s.insist(ctx, x, func(workflow.Context) *answer {
-		return s.update(id, verb, arg, func() {
+		return s.update(r.id, r.verb, r.arg, func() {
 			s.count["order "+x.Do]++
 			then()
 		})
@@ -174,7 +180,8 @@ const snoozed = 2 * time.Minute
 func orderScoped(verb string, arg func(karmada.BindingKey) any) func(*sim, workflow.Context, Step) {
 	return func(s *sim, ctx workflow.Context, x Step) {
 		key := Binding{Name: x.Binding}.key()
-		s.command(ctx, x, workflows.ClusterFailoverID("", x.Cluster), verb, arg(key), func() { s.judge.orderedOne(x.Cluster, key, verb, false) })
+		r := request{workflows.ClusterFailoverID("", x.Cluster), verb, arg(key)}
+		s.command(ctx, x, r, func() { s.judge.orderedOne(x.Cluster, key, verb, false) })
 	}
 }
 
@@ -182,13 +189,15 @@ func orderScoped(verb string, arg func(karmada.BindingKey) any) func(*sim, workf
 func orderMigration(verb string, arg any, putBack bool) func(*sim, workflow.Context, Step) {
 	return func(s *sim, ctx workflow.Context, x Step) {
 		key := Binding{Name: x.Binding}.key()
-		s.command(ctx, x, workflows.BindingMigrationID("", x.Cluster, key), verb, arg, func() { s.judge.orderedOne(x.Cluster, key, verb, putBack) })
+		r := request{workflows.BindingMigrationID("", x.Cluster, key), verb, arg}
+		s.command(ctx, x, r, func() { s.judge.orderedOne(x.Cluster, key, verb, putBack) })
 	}
 }
 
 // confirmFenced vouches that a cluster is dead.
 func (s *sim) confirmFenced(ctx workflow.Context, x Step) {
-	s.command(ctx, x, workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateConfirmFenced, operator, func() { s.judge.vouched(x.Cluster) })
+	r := request{workflows.ClusterFailoverID("", x.Cluster), workflows.UpdateConfirmFenced, operator}
+	s.command(ctx, x, r, func() { s.judge.vouched(x.Cluster) })
 }
 
 // open starts a cluster's failover where none runs, as the order that it is for would.
