@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -66,6 +67,9 @@ func beside(others ...string) []string { return slices.Concat(judging, others) }
 
 // helping is the folder that tests alone import: fakes and fixtures.
 const helping = "tests"
+
+// impure are the parts of the standard library that act, look or roll dice.
+var impure = []string{"database", "log", "math/rand", "net", "os", "plugin", "runtime", "syscall", "testing", "unsafe"}
 
 // file is one Go file and what it imports.
 type file struct {
@@ -173,6 +177,38 @@ func TestNoWorkflowImportsAnother(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What else the core may import is said in .golangci.yml, which cannot deny all that lies below a package of the
+// standard library.
+func TestTheCoreIsPure(t *testing.T) {
+	for _, f := range product(t) {
+		if f.test || !belowAny(f.folder(), beside("internal/view")) {
+			continue
+		}
+		for _, imported := range f.imports {
+			assert.False(t, belowAny(imported, impure), "%s imports %s: the core neither acts nor looks", f.path, imported)
+		}
+	}
+}
+
+func TestOnlyTheAdapterImportsClientGo(t *testing.T) {
+	adapter := 0
+	for _, f := range product(t) {
+		if below(f.folder(), "tests") {
+			continue
+		}
+		for _, imported := range f.imports {
+			switch {
+			case !below(imported, "k8s.io/client-go"):
+			case below(f.folder(), "k8sadapter"):
+				adapter++
+			default:
+				t.Errorf("%s imports %s: only k8sadapter speaks to Kubernetes", f.path, imported)
+			}
+		}
+	}
+	require.Positive(t, adapter, "k8sadapter imports no client-go: this test looks for the wrong thing")
 }
 
 func TestNoKubernetesClientReachesWorkflowsByAnyWay(t *testing.T) {
