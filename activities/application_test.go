@@ -18,16 +18,21 @@ func TestAssessApplication_ClusterFailsSinceTheFleetWasListed_StopsTheClock(t *t
 	b := newBench(t)
 	b.acts.Recent = activities.NewRecent(b.world, world.Clock{W: b.world})
 	b.acts.Settings.Applications = true
-	b.world.Change(appKey("app"), func(x *karmada.Binding) {
-		x.Application = &karmada.ApplicationFailover{}
-		x.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Applied: true, Health: karmada.HealthUnhealthy}}
-	})
+	b.does(app(application(karmada.HealthUnhealthy)))
 	look := func() bool {
 		return must[activities.Application](b, activities.NameAssessApplication, activities.ApplicationRequest{Key: appKey("app")}).Copies[0].ClusterFails
 	}
 	require.False(t, look())
 	b.world.SetReady("m1", false)
 	require.True(t, look())
+}
+
+// application makes a binding one that fails over by its own health, which it reports from m1.
+func application(health karmada.Health) func(*karmada.Binding) {
+	return func(x *karmada.Binding) {
+		x.Application = &karmada.ApplicationFailover{}
+		x.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Applied: true, Health: health}}
+	}
 }
 
 // The request for a permit is sent with the pre-check where nothing else is missing.
@@ -40,25 +45,18 @@ func TestPreCheck_OfAnApplication_RequestsAPermit(t *testing.T) {
 		sent      int
 		requested bool
 	}{
-		"it passes":             {mode: rules.ModeEnforce, sent: 1, requested: true},
-		"it is blocked":         {mode: rules.ModeEnforce, arrange: func(b *bench) { b.world.SetReady("m2", false); b.world.SetReady("m3", false) }},
-		"observe":               {mode: rules.ModeObserve},
-		"the pacer is not told": {mode: rules.ModeEnforce, arrange: func(b *bench) { b.deaf = karmada.ErrUnreachable }, sent: 1},
-		"its dependents are held first": {mode: rules.ModeEnforce, arrange: func(b *bench) {
-			b.world.Change(appKey("app"), func(x *karmada.Binding) {
-				x.PropagateDeps = true
-				x.Annotations = map[string]string{karmada.AnnotationDependencies: `[{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"config"}]`}
-			})
-		}},
+		"it passes":                     {mode: rules.ModeEnforce, sent: 1, requested: true},
+		"it is blocked":                 {mode: rules.ModeEnforce, arrange: nothingFits},
+		"observe":                       {mode: rules.ModeObserve},
+		"the pacer is not told":         {mode: rules.ModeEnforce, arrange: func(b *bench) { b.deaf = karmada.ErrUnreachable }, sent: 1},
+		"its dependents are held first": {mode: rules.ModeEnforce, arrange: (*bench).withConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			if c.arrange != nil {
-				c.arrange(b)
-			}
+			b.does(c.arrange)
 			key := appKey("app")
 			request := activities.PermitRequest{Cluster: "m1", FailoverID: "f", Want: 1, Open: true, Application: &key}
-			out := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
+			out := b.preChecks(activities.PreCheckRequest{
 				Cluster: "m1", Mode: c.mode, Items: []activities.Checked{{Key: key}}, Application: true, Request: &request,
 			})
 			require.Len(t, b.requests, c.sent, "%+v", out)
@@ -69,42 +67,24 @@ func TestPreCheck_OfAnApplication_RequestsAPermit(t *testing.T) {
 
 // Rules: R4.13-4, R4.13-6.
 func TestEvict_ApplicationThatIsNotUnhealthyAnyMore_WritesNothing(t *testing.T) {
-	for name, c := range map[string]struct {
-		health  karmada.Health
-		arrange func(*bench)
-		end     activities.EvictEnd
-		reason  reason.Reason
-	}{
-		"unhealthy":            {health: karmada.HealthUnhealthy, end: activities.EvictWritten, reason: reason.Written},
-		"healthy again":        {health: karmada.HealthHealthy, end: activities.EvictNotAffected, reason: reason.Healed},
-		"its health not known": {health: karmada.HealthUnknown, end: activities.EvictRefused, reason: reason.ClockStopped},
-		"its cluster fails": {
-			health: karmada.HealthUnhealthy, arrange: func(b *bench) { b.world.SetReady("m1", false) }, end: activities.EvictRefused, reason: reason.ClockStopped,
-		},
+	for name, c := range map[string]evictRow{
+		"unhealthy":            {end: activities.EvictWritten, reason: reason.Written},
+		"healthy again":        {world: app(application(karmada.HealthHealthy)), end: activities.EvictNotAffected, reason: reason.Healed},
+		"its health not known": {world: app(application(karmada.HealthUnknown)), reason: reason.ClockStopped},
+		"its cluster fails":    {world: notReady("m1"), reason: reason.ClockStopped},
 		"another revision": {
-			health: karmada.HealthUnhealthy, arrange: func(b *bench) { b.world.SetRevision(appKey("app"), "second") }, end: activities.EvictNotAffected, reason: reason.Healed,
+			world: func(b *bench) { b.world.SetRevision(appKey("app"), "second") }, end: activities.EvictNotAffected, reason: reason.Healed,
 		},
 		"it does not say so any more": {
-			health:  karmada.HealthUnhealthy,
-			arrange: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Application = nil }) },
-			end:     activities.EvictNotAffected, reason: reason.Healed,
+			world: app(func(x *karmada.Binding) { x.Application = nil }), end: activities.EvictNotAffected, reason: reason.Healed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.world.Change(appKey("app"), func(x *karmada.Binding) {
-				x.Application = &karmada.ApplicationFailover{}
-				x.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Applied: true, Health: c.health}}
-			})
-			if c.arrange != nil {
-				c.arrange(b)
-			}
+			b.does(app(application(karmada.HealthUnhealthy)))
 			r := b.evictRequest()
 			r.Unhealthy = &rules.Arrival{Cluster: "m1", Revision: "/first"}
-			out := must[activities.EvictResult](b, activities.NameEvict, r)
-			require.Equal(t, c.end, out.End, "%+v", out)
-			require.Equal(t, c.reason, out.Reason)
-			require.Equal(t, c.end == activities.EvictWritten, len(b.world.Log("evict")) == 1)
+			c.run(t, b, r)
 		})
 	}
 }

@@ -12,37 +12,39 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // yes is an operator's approval for the first attempt.
 var yes = &queue.Approval{Who: "jane", Why: "it is known", At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Attempt: 1}
 
-func (b *bench) preCheck(edit func(*activities.PreCheckRequest)) activities.Check {
+// preCheck checks app on m1.
+func (b *bench) preCheck(edit ...func(*activities.PreCheckRequest)) activities.Check {
 	b.t.Helper()
 	r := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce, Attempt: 1, Items: []activities.Checked{{Key: appKey("app")}}}
-	edit(&r)
-	return must[activities.PreCheckResult](b, activities.NamePreCheck, r).Checks[0]
+	for _, e := range edit {
+		e(&r)
+	}
+	return b.preChecks(r).Checks[0]
+}
+
+func labelled(name, value string) func(*karmada.Binding) {
+	return func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{name: value} }
 }
 
 // asking are the ways to have the rules ask for app on m1.
 var asking = map[string]func(*bench) queue.ApprovalRules{
 	"its namespace": func(*bench) queue.ApprovalRules { return queue.ApprovalRules{Namespaces: []string{"shop"}} },
 	"its labels": func(b *bench) queue.ApprovalRules {
-		b.world.Change(appKey("app"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"tier": "gold"} })
+		b.does(app(labelled("tier", "gold")))
 		return queue.ApprovalRules{Selector: "tier=gold"}
 	},
-	"clusters that fail": func(*bench) queue.ApprovalRules {
-		none := 0
-		return queue.ApprovalRules{ClustersAbove: &none}
-	},
+	"clusters that fail": func(*bench) queue.ApprovalRules { return queue.ApprovalRules{ClustersAbove: fixtures.Ptr(0)} },
 	"a share of the replicas": func(b *bench) queue.ApprovalRules {
-		b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}} })
-		share := 49.0
-		return queue.ApprovalRules{ReplicasAbove: &share}
+		b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters = on("m3") })
+		return queue.ApprovalRules{ReplicasAbove: fixtures.Ptr(49.0)}
 	},
 	"too little room": func(b *bench) queue.ApprovalRules {
 		b.hasPods("m2", 100, 99)
@@ -64,7 +66,7 @@ func TestWhatARuleAsksForWaitsForAnOperatorAtTheCheckAndAtTheWrite(t *testing.T)
 			b.fail()
 			var raised events
 			b.acts.Events = &raised
-			check := b.preCheck(func(*activities.PreCheckRequest) {})
+			check := b.preCheck()
 			require.Equal(t, activities.CheckBlocked, check.End)
 			require.Equal(t, reason.AwaitingApproval, check.Reason)
 			require.Len(t, check.Asked, 1)
@@ -77,11 +79,8 @@ func TestWhatARuleAsksForWaitsForAnOperatorAtTheCheckAndAtTheWrite(t *testing.T)
 
 			// A yes of another attempt, or of nobody, is none.
 			for _, no := range []*queue.Approval{nil, {Attempt: 1}, {Who: "jane", Attempt: 2}} {
-				out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(no))
-				require.Equal(t, activities.EvictRefused, out.End, "%+v", no)
-				require.Equal(t, reason.AwaitingApproval, out.Reason, "%+v", no)
+				evictRow{reason: reason.AwaitingApproval}.run(t, b, b.approvedRequest(no))
 			}
-			require.Empty(t, b.world.Log("evict"))
 
 			check = b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].Approval = yes })
 			require.NotEqual(t, reason.AwaitingApproval, check.Reason)
@@ -90,8 +89,7 @@ func TestWhatARuleAsksForWaitsForAnOperatorAtTheCheckAndAtTheWrite(t *testing.T)
 				return
 			}
 			require.Equal(t, activities.CheckPass, check.End, check.Message)
-			out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(yes))
-			require.Equal(t, activities.EvictWritten, out.End, out.Message)
+			evictRow{end: activities.EvictWritten, reason: reason.Written}.run(t, b, b.approvedRequest(yes))
 		})
 	}
 }
@@ -105,14 +103,14 @@ func (b *bench) approvedRequest(a *queue.Approval) activities.EvictRequest {
 // Rules: R4.6-21.
 func TestWhatNoRuleAsksForIsAutomatic(t *testing.T) {
 	b := newBench(t)
-	one, half := 1, 50.0
-	b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}} })
+	b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters = on("m3") })
 	b.hasPods("m2", 100, 0)
 	b.acts.Settings.Approval = queue.ApprovalRules{
-		ClustersAbove: &one, ReplicasAbove: &half, CapacityDeficit: true, Directly: true, Namespaces: []string{"bank"}, Selector: "tier=gold",
+		ClustersAbove: fixtures.Ptr(1), ReplicasAbove: fixtures.Ptr(50.0), CapacityDeficit: true, Directly: true,
+		Namespaces: []string{"bank"}, Selector: "tier=gold",
 	}
 	b.fail()
-	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
+	require.Equal(t, activities.CheckPass, b.preCheck().End)
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 }
 
@@ -120,42 +118,27 @@ func TestWhatNoRuleAsksForIsAutomatic(t *testing.T) {
 // Rules: R4.6-29.
 func TestTheWriteJudgesTheApprovalRulesOnceMore(t *testing.T) {
 	b := newBench(t)
-	one := 1
-	b.acts.Settings.Approval = queue.ApprovalRules{ClustersAbove: &one}
+	b.acts.Settings.Approval = queue.ApprovalRules{ClustersAbove: fixtures.Ptr(1)}
 	b.fail()
-	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
-	b.world.SetReady("m3", false)
-	out := b.evict()
-	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, reason.AwaitingApproval, out.Reason)
-	require.Contains(t, out.Message, "2 clusters failing at once (m1, m3)")
-	require.Empty(t, b.world.Log("evict"))
+	require.Equal(t, activities.CheckPass, b.preCheck().End)
+	evictRow{world: notReady("m3"), reason: reason.AwaitingApproval}.run(t, b, b.evictRequest())
+	require.Contains(t, b.evict().Message, "2 clusters failing at once (m1, m3)")
 }
 
 // Rules: R4.6-22.
 func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(*bench)
-		end    activities.EvictEnd
-		reason reason.Reason
-	}{
-		"nowhere to go": {change: func(b *bench) {
-			b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
-		}, end: activities.EvictRefused, reason: reason.NoTarget},
-		"recovered":         {change: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected, reason: reason.NoTaint},
-		"opted out":         {change: func(b *bench) { b.optedOut = "by namespace shop" }, end: activities.EvictOptedOut, reason: reason.OptedOut},
-		"moved by others":   {change: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" }) }, end: activities.EvictElsewhere, reason: reason.NotTargeting},
-		"the permit passed": {change: func(b *bench) { b.early = -pace.PermitsEnd }, end: activities.EvictRefused, reason: reason.PermitPassed},
+	for name, c := range map[string]evictRow{
+		"nowhere to go":     {world: nothingFits, reason: reason.NoTarget},
+		"recovered":         {world: ready("m1"), end: activities.EvictNotAffected, reason: reason.NoTaint},
+		"opted out":         {world: excluded, end: activities.EvictOptedOut, reason: reason.OptedOut},
+		"moved by others":   {world: app(movedByOthers), end: activities.EvictElsewhere, reason: reason.NotTargeting},
+		"the permit passed": {world: func(b *bench) { b.now = b.now.Add(pace.PermitsEnd) }, reason: reason.PermitPassed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.acts.Settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
 			b.fail()
-			c.change(b)
-			out := must[activities.EvictResult](b, activities.NameEvict, b.approvedRequest(yes))
-			require.Equal(t, c.end, out.End, out.Message)
-			require.Equal(t, c.reason, out.Reason, out.Message)
-			require.Empty(t, b.world.Log("evict"))
+			c.run(t, b, b.approvedRequest(yes))
 		})
 	}
 }
@@ -166,8 +149,7 @@ func TestNobodyIsAskedAboutWhatCouldNotMove(t *testing.T) {
 	b := newBench(t)
 	b.acts.Settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
 	b.fail()
-	b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
-	check := b.preCheck(func(*activities.PreCheckRequest) {})
+	check := b.does(nothingFits).preCheck()
 	require.Equal(t, reason.NoTarget, check.Reason)
 	require.Empty(t, check.Asked)
 }
@@ -177,28 +159,16 @@ type events []activities.Event
 
 func (e *events) Record(_ context.Context, x activities.Event) { *e = append(*e, x) }
 
-// counting counts lists of bindings.
-type counting struct {
-	around
-	lists *int
-}
-
-func (c counting) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
-	*c.lists++
-	return c.around.Bindings(ctx, page)
-}
-
 // The bindings of the fleet are not listed for a question that is answered, or that
 // nobody asks.
 func TestTheFleetIsCountedOnlyForAQuestionThatNeedsIt(t *testing.T) {
 	b := newBench(t)
 	lists := 0
-	b.acts.Reader = counting{around{b.world, b}, &lists}
+	b.acts.Reader = listing{around{b.world, b}, &lists}
 	b.fail()
-	b.preCheck(func(*activities.PreCheckRequest) {})
+	b.preCheck()
 	require.Zero(t, lists)
-	none := 0.0
-	b.acts.Settings.Approval = queue.ApprovalRules{ReplicasAbove: &none}
+	b.acts.Settings.Approval = queue.ApprovalRules{ReplicasAbove: fixtures.Ptr(0.0)}
 	b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].Approval = yes })
 	require.Zero(t, lists)
 	b.preCheck(func(r *activities.PreCheckRequest) { r.Items = append(r.Items, r.Items[0]) })
@@ -209,11 +179,8 @@ func TestTheFleetIsCountedOnlyForAQuestionThatNeedsIt(t *testing.T) {
 // Rules: R4.6-21.
 func TestAPlanTellsWhatWouldAwaitApproval(t *testing.T) {
 	b := newBench(t)
-	none := 0
-	b.acts.Settings.Approval = queue.ApprovalRules{ClustersAbove: &none}
-	b.world.ChangeCluster("m1", func(c *karmada.Cluster) {
-		c.Taints = append(c.Taints, corev1.Taint{Key: "example.com/down", Effect: corev1.TaintEffectNoExecute})
-	})
+	b.acts.Settings.Approval = queue.ApprovalRules{ClustersAbove: fixtures.Ptr(0)}
+	maintained(b)
 	snapshot, err := activities.TakeSnapshot(t.Context(), b.world, nil)
 	require.NoError(t, err)
 	planner := activities.NewPlanner(snapshot, b.world, b.world, b.acts.Settings)
@@ -235,12 +202,7 @@ func inPieces(b *karmada.Binding) {
 
 // hasPods gives a cluster so many pods, some of them taken.
 func (b *bench) hasPods(name string, all, taken int64) {
-	pods := func(n int64) corev1.ResourceList {
-		return corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(n, resource.DecimalSI)}
-	}
-	b.world.ChangeCluster(name, func(c *karmada.Cluster) {
-		c.Capacity = &karmada.Capacity{Allocatable: pods(all), Allocated: pods(taken)}
-	})
+	b.world.ChangeCluster(name, func(c *karmada.Cluster) { c.Capacity = fixtures.Pods(all, taken) })
 }
 
 func (b *bench) check(names ...string) []activities.Check {
@@ -249,14 +211,14 @@ func (b *bench) check(names ...string) []activities.Check {
 	for _, name := range names {
 		request.Items = append(request.Items, activities.Checked{Key: appKey(name)})
 	}
-	return must[activities.PreCheckResult](b, activities.NamePreCheck, request).Checks
+	return b.preChecks(request).Checks
 }
 
 func (b *bench) evictNamed(name string) activities.EvictResult {
 	b.t.Helper()
-	request := b.evictRequest()
+	request := b.approvedRequest(yes)
 	request.Key, request.UID = appKey(name), types.UID("uid-shop/"+name)
-	return must[activities.EvictResult](b, activities.NameEvict, request)
+	return b.evicts(request)
 }
 
 // Fifteen applications, room for ten on one cluster and five on the other, and a
@@ -274,7 +236,7 @@ func TestKarmada6518RoomIsPromisedOnce(t *testing.T) {
 	b.fail()
 	for i := range 10 {
 		name := fmt.Sprintf("app%02d", i)
-		require.Equal(t, activities.CheckPass, b.check(name)[0].End, b.check(name)[0].Message)
+		require.Equal(t, activities.CheckPass, b.check(name)[0].End)
 		require.Equal(t, activities.EvictWritten, b.evictNamed(name).End, name)
 		b.pass(time.Minute)
 		require.Equal(t, "m2", b.world.Peek(appKey(name)).Clusters[0].Name, "the scheduler goes by the summary")
@@ -294,14 +256,20 @@ func TestKarmada6518RoomIsPromisedOnce(t *testing.T) {
 	require.Equal(t, []string{"m3"}, eleventh.Candidates)
 }
 
-// Rules: R4.6-17, R4.6-28.
-func TestRoomThatWasPromisedMeanwhileIsSeenAtTheWrite(t *testing.T) {
-	b := newBench(t)
+// lastSeat leaves room for one of some bindings.
+func (b *bench) lastSeat(names ...string) {
 	b.world.HealthyAfter = time.Hour
 	b.hasPods("m2", 1, 0)
 	b.hasPods("m3", 0, 0)
-	b.bind("first", inPieces)
-	b.bind("second", inPieces)
+	for _, name := range names {
+		b.bind(name, inPieces)
+	}
+}
+
+// Rules: R4.6-17, R4.6-28.
+func TestRoomThatWasPromisedMeanwhileIsSeenAtTheWrite(t *testing.T) {
+	b := newBench(t)
+	b.lastSeat("first", "second")
 	b.fail()
 	for _, check := range b.check("first", "second") {
 		require.Equal(t, activities.CheckPass, check.End, check.Message)
@@ -333,33 +301,22 @@ func (l listing) Bindings(ctx context.Context, page activities.Page) (activities
 // Rules: R4.6-28.
 func TestEvict_CachedBindings_ListsNothing(t *testing.T) {
 	b := newBench(t)
-	times, none := 0, 0.0
+	times := 0
 	b.acts.Reader, b.acts.Cached = listing{around: around{b.world, b}, times: &times}, cacheOf{b: b}
-	b.acts.Settings.Approval = queue.ApprovalRules{ReplicasAbove: &none}
-	b.world.HealthyAfter = time.Hour
-	b.hasPods("m2", 1, 0)
-	b.hasPods("m3", 0, 0)
-	b.bind("first", inPieces)
-	b.bind("second", inPieces)
-	parent := func(b *karmada.Binding) {
-		inPieces(b)
-		b.PropagateDeps = true
-		b.Annotations = map[string]string{karmada.AnnotationDependencies: `[{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`}
-	}
-	b.bind("parent", parent)
+	b.acts.Settings.Approval = queue.ApprovalRules{ReplicasAbove: fixtures.Ptr(0.0)}
+	b.lastSeat("first", "second")
+	b.bind("parent", inPieces, func(x *karmada.Binding) {
+		x.PropagateDeps = true
+		x.Annotations = needs(`[{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`)
+	})
 	b.bind("secret", func(b *karmada.Binding) {
 		b.RequiredBy = []karmada.RequiredBy{{Namespace: "shop", Name: "parent", Clusters: []string{"m1"}}}
 	})
 	b.fail()
-	evict := func(name string) activities.EvictResult {
-		r := b.evictRequest()
-		r.Key, r.UID, r.Approval, r.Attempt = appKey(name), types.UID("uid-shop/"+name), yes, 1
-		return must[activities.EvictResult](b, activities.NameEvict, r)
-	}
-	require.Equal(t, activities.EvictWritten, evict("first").End)
-	require.Equal(t, reason.NoCapacity, evict("second").Reason, "what was promised counts")
+	require.Equal(t, activities.EvictWritten, b.evictNamed("first").End)
+	require.Equal(t, reason.NoCapacity, b.evictNamed("second").Reason, "what was promised counts")
 	b.hasPods("m2", 10, 0)
-	require.Equal(t, reason.DependentsNotHeld, evict("parent").Reason)
+	require.Equal(t, reason.DependentsNotHeld, b.evictNamed("parent").Reason)
 	require.Zero(t, times)
 }
 

@@ -3,7 +3,6 @@ package activities_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -23,15 +22,19 @@ type cacheOf struct {
 func (c cacheOf) Known() bool { return c.cold == nil || !*c.cold }
 
 func (c cacheOf) Binding(key karmada.BindingKey) (karmada.Binding, bool) {
-	all := c.stale
-	if all == nil {
-		all = c.b.world.Everything()
+	for _, b := range c.all() {
+		if b.Key == key {
+			return b, true
+		}
 	}
-	at := slices.IndexFunc(all, func(b karmada.Binding) bool { return b.Key == key })
-	if at < 0 {
-		return karmada.Binding{}, false
+	return karmada.Binding{}, false
+}
+
+func (c cacheOf) all() []karmada.Binding {
+	if c.stale != nil {
+		return c.stale
 	}
-	return all[at], true
+	return c.b.world.Everything()
 }
 
 func (c cacheOf) Each(held bool, do func(*karmada.Binding)) {
@@ -43,11 +46,7 @@ func (c cacheOf) Each(held bool, do func(*karmada.Binding)) {
 }
 
 func (c cacheOf) On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool) {
-	all := c.stale
-	if all == nil {
-		all = c.b.world.Everything()
-	}
-	for _, b := range all {
+	for _, b := range c.all() {
 		_, target := b.Target(cluster)
 		if task, _ := b.TaskFor(cluster); (target >= 0 || task != nil) && b.Key.Compare(after) > 0 {
 			page = append(page, b)
@@ -60,7 +59,7 @@ func (c cacheOf) On(cluster string, after karmada.BindingKey, most int) (page []
 func keysOn(b *bench, between func()) (keys []string, pages int) {
 	b.t.Helper()
 	for page := (activities.Page{}); ; {
-		p := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce, Page: page})
+		p := b.list(activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce, Page: page})
 		pages++
 		for _, item := range p.Items {
 			keys = append(keys, item.Key.Name)
@@ -80,7 +79,7 @@ func keysOn(b *bench, between func()) (keys []string, pages int) {
 func TestListTargeting_FromTheCache_SameBindings(t *testing.T) {
 	b := newBench(t)
 	for n := range 3200 {
-		b.bind(fmt.Sprintf("app%04d", n), func(*karmada.Binding) {})
+		b.bind(fmt.Sprintf("app%04d", n))
 	}
 	b.fail()
 	nothing := func() {}
@@ -108,14 +107,11 @@ func TestListTargeting_FromTheCache_SameBindings(t *testing.T) {
 func TestFindOrphans_TaskEndedSinceTheCacheSawIt_IsNone(t *testing.T) {
 	b, ref := moved(t)
 	b.acts.Cached = cacheOf{b: b, stale: b.world.Everything()}
-	orphans := func() activities.OrphanPage {
-		return must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"})
-	}
-	require.Len(t, orphans().Orphans, 1)
-	must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: 1 << 50})
-	require.Empty(t, orphans().Orphans)
+	require.Len(t, b.orphans("m1").Orphans, 1)
+	b.release(healthy(ref))
+	require.Empty(t, b.orphans("m1").Orphans)
 	b.world.DeleteBinding(ref.Key)
-	require.Empty(t, orphans().Orphans)
+	require.Empty(t, b.orphans("m1").Orphans)
 }
 
 // reads counts the reads of single bindings and of namespaces.
@@ -147,36 +143,28 @@ func TestPreCheck_CachedBindings_ReadsOnlyThoseThatDoNotPass(t *testing.T) {
 		b.bind(name)
 	}
 	b.fail()
-	onM2 := func(b karmada.Binding) karmada.Binding {
-		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
-		return b
-	}
 	var stale []karmada.Binding
 	for _, x := range b.world.Everything() {
 		if x.Key == appKey("back") { // it is on m1 again, which the cache has not seen
-			x = onM2(x)
+			x.Clusters = on("m2")
 		}
 		if x.Key != appKey("app") {
 			stale = append(stale, x)
 		}
 	}
-	b.world.Change(appKey("away"), func(x *karmada.Binding) { *x = onM2(*x) })
+	b.world.Change(appKey("away"), func(x *karmada.Binding) { x.Clusters = on("m2") })
 	b.world.Change(appKey("blocked"), func(x *karmada.Binding) { x.Malformed = "spec" })
 	counted := &reads{around: around{b.world, b}, bindings: map[string]int{}}
 	b.acts.Reader, b.acts.Cached = counted, cacheOf{b: b, stale: stale}
 
-	checks := b.check("app", "back", "plain", "away", "blocked")
-	ends := make([]activities.CheckEnd, 0, len(checks))
-	for _, c := range checks {
-		ends = append(ends, c.End)
+	for _, c := range b.check("app", "back", "plain", "away", "blocked") {
+		require.Equal(t, activities.CheckPass, c.End, "the write finds out what the cache has not seen")
 	}
-	pass := activities.CheckPass
-	require.Equal(t, []activities.CheckEnd{pass, pass, pass, pass, pass}, ends, "the write finds out what the cache has not seen")
 	require.Equal(t, map[string]int{"app": 1, "back": 1}, counted.bindings)
 	require.Equal(t, 1, counted.namespaces, "one namespace, and no policy")
 
-	must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{
-		{Key: appKey("plain"), State: []karmada.StateRule{{Label: "a", Path: "{.b}"}}},
-	}})
+	b.preCheck(func(r *activities.PreCheckRequest) {
+		r.Items = []activities.Checked{{Key: appKey("plain"), State: []karmada.StateRule{{Label: "a", Path: "{.b}"}}}}
+	})
 	require.Equal(t, 1, counted.bindings["plain"], "state is read off the raw status")
 }

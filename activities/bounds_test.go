@@ -10,8 +10,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // maxBlob is what Temporal takes for one answer of an activity, in bytes.
@@ -54,13 +54,13 @@ func TestAnAnswerAboutABatchIsNeverTooLarge(t *testing.T) {
 			}
 			b.bind("last", edit)
 			b.fail()
-			out := must[activities.PreCheckResult](b, activities.NamePreCheck, r)
+			out := b.preChecks(r)
 			require.Len(t, out.Checks, batch)
 			require.Less(t, size(t, out), maxBlob)
 
 			evict := b.evictRequest()
 			evict.Key, evict.UID = appKey("last"), ""
-			require.Less(t, size(t, must[activities.EvictResult](b, activities.NameEvict, evict)), maxBlob/10)
+			require.Less(t, size(t, b.evicts(evict)), maxBlob/10)
 		})
 	}
 }
@@ -69,16 +69,11 @@ func TestAnAnswerAboutABatchIsNeverTooLarge(t *testing.T) {
 func TestAPageOfLargePoliciesBlocksTheLargest(t *testing.T) {
 	b := newBench(t)
 	for n := range 80 {
-		b.bind(fmt.Sprintf("large%d", n), func(x *karmada.Binding) {
-			x.Placement.ClusterTolerations = []corev1.Toleration{{Key: fmt.Sprint(n) + strings.Repeat("x", 20_000), Operator: corev1.TolerationOpExists}}
-		})
+		b.bind(fmt.Sprintf("large%d", n), fixtures.Tolerating(fixtures.Tolerate(fmt.Sprint(n)+strings.Repeat("x", 20_000))))
 		b.bind(fmt.Sprintf("usual%d", n), func(x *karmada.Binding) { x.Priority = int32(n) }) //nolint:gosec // below 80
 	}
-	seconds := int64(300)
-	b.bind("tolerant", func(x *karmada.Binding) {
-		x.Placement.ClusterTolerations = []corev1.Toleration{{Key: downKey, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
-	})
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
+	b.bind("tolerant", fixtures.Tolerating(fixtures.Tolerate(downKey, 300)))
+	page := b.listed()
 	require.Nil(t, page.Next, "all on one page")
 	require.Less(t, size(t, page), maxBlob)
 	blocked := 0
@@ -102,23 +97,15 @@ func TestAPageOfLargePoliciesBlocksTheLargest(t *testing.T) {
 func TestFactsThatSayTheSameAreOneSight(t *testing.T) {
 	b := newBench(t)
 	b.world.SetReady("m1", false)
-	c := b.world.PeekCluster("m1")
 	var facts []rules.ClusterFact
-	status := []string{"True", "False", "False", "False", "True", "True"}
-	for n, s := range status {
-		facts = append(facts, rules.ClusterFact{
-			Cluster: "m1", UID: c.UID, ResourceVersion: fmt.Sprint(n + 1), Conditions: []rules.FactCondition{{Type: "Ready", Status: s}},
-		})
+	for n, status := range []string{"True", "False", "False", "False", "True", "True"} {
+		facts = append(facts, readyFact(fmt.Sprint(n+1), status))
 	}
 	for range 20 {
 		b.world.SetReady("m1", true)
 		b.pass(time.Second)
 		b.world.SetReady("m1", false) // its version goes on
 	}
-	out := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1", UID: c.UID, Facts: facts})
-	var matches []rules.Match
-	for _, sight := range out.Sights {
-		matches = append(matches, sight[0].Match)
-	}
-	require.Equal(t, []rules.Match{rules.Mismatches, rules.Matches, rules.Mismatches, rules.Matches}, matches)
+	out := b.assess(activities.AssessRequest{Cluster: "m1", UID: m1.UID, Facts: facts})
+	require.Equal(t, []rules.Match{rules.Mismatches, rules.Matches, rules.Mismatches, rules.Matches}, matches(out))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	corev1 "k8s.io/api/core/v1"
@@ -39,7 +40,7 @@ func TestStatesBetweenTwoLooksAreJudgedInOrderAndOlderOnesIgnored(t *testing.T) 
 	foreign := readyFact("4", "True")
 	foreign.UID = "older"
 	b.world.SetReady("m1", false) // a newer version than every fact
-	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{
+	a := b.assess(activities.AssessRequest{
 		Cluster: "m1", UID: "uid-m1", Seen: "3",
 		Facts: []rules.ClusterFact{readyFact(now, "False"), readyFact("5", "True"), readyFact("2", "True"), foreign, readyFact("999", "True")},
 	})
@@ -55,7 +56,7 @@ func TestAFlapThatNobodySawIsJudgedByTheTimeOfTheTransition(t *testing.T) {
 	b.world.SetReady("m1", false)
 	assess := func(r activities.AssessRequest) activities.Assessment {
 		r.Cluster, r.UID = "m1", "uid-m1"
-		return must[activities.Assessment](b, activities.NameAssessCluster, r)
+		return b.assess(r)
 	}
 	first := assess(activities.AssessRequest{})
 	require.Equal(t, []rules.Match{rules.Matches}, matches(first))
@@ -85,7 +86,7 @@ func TestAFlapWhileNothingCouldBeReadIsJudgedOnceItCan(t *testing.T) {
 	b := newBench(t)
 	b.world.SetReady("m1", false)
 	assess := func(before activities.Assessment) activities.Assessment {
-		return must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{
+		return b.assess(activities.AssessRequest{
 			Cluster: "m1", UID: "uid-m1", Turns: before.Turns, Seen: before.Seen,
 		})
 	}
@@ -104,19 +105,19 @@ func TestAFlapWhileNothingCouldBeReadIsJudgedOnceItCan(t *testing.T) {
 // Rules: R4.1-38.
 func TestAClusterThatIsAnotherOneNowIsGone(t *testing.T) {
 	b := newBench(t)
-	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1", UID: "older"})
+	a := b.assess(activities.AssessRequest{Cluster: "m1", UID: "older"})
 	require.True(t, a.Gone)
 	b.world.DeleteCluster("m1")
-	a = must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
+	a = b.assess(activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.Gone)
-	w := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce})
+	w := b.taint(activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce})
 	require.True(t, w.Gone)
-	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1"})
+	p := b.policies(activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1"})
 	require.True(t, p.Gone)
 }
 
 func (b *bench) optOutCluster() {
-	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
+	b.does(m1Is(func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" }))
 }
 
 // Rules: R4.3-2.
@@ -124,46 +125,50 @@ func TestNothingFollowsFromAnOptedOutCluster(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.optOutCluster()
-	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
+	a := b.assess(activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.OptedOut)
 	require.Empty(t, matches(a))
 	require.Empty(t, a.Hard)
 	require.Len(t, a.Ours, 2, "what is Lifeboat's is still seen, so that it can go")
-	p := must[activities.PoliciesResult](b, activities.NameAssessPolicies, activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{{}}})
+	p := b.policies(activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{{}}})
 	require.False(t, p.Dues[0].Affected)
 	require.Equal(t, activities.EvictNotAffected, b.evict().End)
 }
 
+// taintRow is a write of taints after a change, of the world or of the request.
+type taintRow struct {
+	world   func(*bench)
+	ask     func(*bench, *activities.TaintRequest)
+	refused reason.Reason
+	writes  int
+}
+
+func (c taintRow) run(t *testing.T, b *bench, r activities.TaintRequest) activities.TaintResult {
+	t.Helper()
+	b.does(c.world)
+	before := len(b.world.Log("taint"))
+	out := b.taint(asked(b, r, c.ask))
+	require.Equal(t, c.refused, out.Refused, out.Message)
+	require.Len(t, b.world.Log("taint"), before+c.writes)
+	return out
+}
+
+func failoverObserves(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }
+
 // Rules: R4.1-1, R4.2-4, R4.15-10.
 func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
-	for name, c := range map[string]struct {
-		arrange func(*bench, *activities.TaintRequest)
-		refused reason.Reason
-		ours    int
-	}{
-		"both": {arrange: func(*bench, *activities.TaintRequest) {}, ours: 2},
-		"the failover observes": {
-			arrange: func(_ *bench, r *activities.TaintRequest) { r.Mode = rules.ModeObserve }, refused: reason.ModeObserve, ours: 0,
-		},
-		"the worker observes": {
-			arrange: func(b *bench, _ *activities.TaintRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve }, refused: reason.ModeObserve, ours: 0,
-		},
-		"the rule matches no more": {
-			arrange: func(b *bench, _ *activities.TaintRequest) { b.world.SetReady("m1", true) }, refused: reason.ClusterRecovered, ours: 0,
-		},
-		"opted out": {arrange: func(b *bench, _ *activities.TaintRequest) { b.optOutCluster() }, refused: reason.ClusterRecovered, ours: 0},
+	for name, c := range map[string]taintRow{
+		"both, in one patch":       {writes: 1},
+		"the failover observes":    {ask: failoverObserves, refused: reason.ModeObserve},
+		"the worker observes":      {world: workerObserves, refused: reason.ModeObserve},
+		"the rule matches no more": {world: ready("m1"), refused: reason.ClusterRecovered},
+		"opted out":                {world: (*bench).optOutCluster, refused: reason.ClusterRecovered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.world.SetReady("m1", false)
-			r := activities.TaintRequest{
-				AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
-			}
-			c.arrange(b, &r)
-			out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
-			require.Equal(t, c.refused, out.Refused)
-			require.Len(t, b.world.PeekCluster("m1").Added, c.ours)
-			require.Len(t, b.world.Log("taint"), min(c.ours, 1), "one patch, or none")
+			c.run(t, b, b.taints())
+			require.Len(t, b.world.PeekCluster("m1").Added, 2*c.writes)
 		})
 	}
 }
@@ -175,11 +180,9 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 func TestAnOptOutTakesTheEvacuationTaintAwayBesideAnOperatorsTaint(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+	maintained(b)
 	b.optOutCluster()
-	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true,
-	})
+	out := b.taint(untaint)
 	require.Empty(t, out.Refused)
 	require.Empty(t, out.Ours)
 	require.Equal(t, []string{"maintenance:NoExecute"}, out.Standing)
@@ -191,21 +194,18 @@ func TestAnOptOutTakesTheEvacuationTaintAwayBesideAnOperatorsTaint(t *testing.T)
 func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
-	remove := activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
-	contradicted := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
-	require.Equal(t, reason.ConditionsMatch, contradicted.Refused, "its rule matches again")
+	maintained(b)
+	require.Equal(t, reason.ConditionsMatch, b.taint(untaint).Refused, "its rule matches again")
 
 	b.world.SetReady("m1", true)
 	b.acts.Settings.Terms.Mode = rules.ModeObserve // what began in enforce is cleaned whatever the config says now
-	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
+	out := b.taint(untaint)
 	require.Equal(t, []string{karmada.EvacuatingTaintKey + ":NoSchedule", "maintenance:NoExecute"}, out.Standing,
 		"an operator's taint still makes bindings move")
 	require.Len(t, out.Ours, 1)
 
 	b.world.DropTaint("m1", "maintenance")
-	out = must[activities.TaintResult](b, activities.NameWriteTaints, remove)
-	require.Empty(t, out.Standing)
+	require.Empty(t, b.taint(untaint).Standing)
 	require.Empty(t, b.world.Leftovers())
 }
 
@@ -213,19 +213,17 @@ func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 func TestAFailoverThatObservesRemovesNothingEither(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		AssessRequest: m1, Mode: rules.ModeObserve, RemoveAll: true, EvenIfFailing: true,
+	out := taintRow{ask: failoverObserves, refused: reason.ModeObserve}.run(t, b, activities.TaintRequest{
+		AssessRequest: m1, RemoveAll: true, EvenIfFailing: true,
 	})
-	require.Equal(t, reason.ModeObserve, out.Refused)
 	require.Len(t, out.Ours, 2)
-	require.Len(t, b.world.Log("taint"), 1, "only the one that the bench began with")
 }
 
 // Rules: R4.9-37, R4.9-38.
 func TestAnOperatorsOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
+	out := b.taint(activities.TaintRequest{
 		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
 		StoppedBy: &karmada.StoppedBy{Who: "jane", Why: "it was us", FailoverID: "e1"},
 	})
@@ -237,16 +235,15 @@ func TestAnOperatorsOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 func TestTheAffectedSetLeavesOutWhatIsOptedOutAndKeepsWhatIsMalformed(t *testing.T) {
 	b := newBench(t)
 	b.bind("elsewhere", func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
-	b.bind("optedout", func(x *karmada.Binding) { x.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
+	b.bind("optedout", optedOut)
 	b.bind("deleting", func(x *karmada.Binding) { x.Deleting = true })
 	b.bind("malformed", func(x *karmada.Binding) { x.Malformed = "no" })
 	b.bind("urgent", func(x *karmada.Binding) { x.Priority = 3 })
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
-	var names []string
-	for _, i := range page.Items {
-		names = append(names, i.Key.Name)
+	page := b.listed()
+	require.Len(t, page.Items, 3)
+	for i, name := range []string{"app", "malformed", "urgent"} {
+		require.Equal(t, appKey(name), page.Items[i].Key)
 	}
-	require.Equal(t, []string{"app", "malformed", "urgent"}, names)
 	require.Equal(t, "no", page.Items[1].Malformed)
 	require.Len(t, page.Policies, 2, "policies are frozen once each")
 	require.EqualValues(t, 3, page.Policies[page.Items[2].Policy].Priority)
@@ -258,18 +255,16 @@ func TestTheAffectedSetLeavesOutWhatIsOptedOutAndKeepsWhatIsMalformed(t *testing
 // Rules: R4.3-10.
 func TestDefaultTolerationsAreFrozenOfBindingsWithoutAny(t *testing.T) {
 	b, _ := moved(t)
-	seconds := int64(60)
-	own := []corev1.Toleration{{Key: "own", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
-	defaults := []corev1.Toleration{{Key: "default", Operator: corev1.TolerationOpExists}}
+	own, defaults := []corev1.Toleration{fixtures.Tolerate("own", 60)}, []corev1.Toleration{fixtures.Tolerate("default")}
 	b.bind("none")
-	b.bind("own", func(x *karmada.Binding) { x.Placement.ClusterTolerations = own })
+	b.bind("own", fixtures.Tolerating(own...))
 	frozen := func() map[string][]corev1.Toleration {
 		out := map[string][]corev1.Toleration{}
-		page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
+		page := b.listed()
 		for _, i := range page.Items {
 			out[i.Key.Name] = page.Policies[i.Policy].Tolerations
 		}
-		for _, o := range must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"}).Orphans {
+		for _, o := range b.orphans("m1").Orphans {
 			out["adopted "+o.Key.Name] = o.Policy.Tolerations
 		}
 		return out
@@ -283,21 +278,19 @@ func TestDefaultTolerationsAreFrozenOfBindingsWithoutAny(t *testing.T) {
 func TestPoliciesAreJudgedUnderTheTaintsThatStand(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	seconds := int64(60)
-	forever := corev1.Toleration{Operator: corev1.TolerationOpExists}
 	request := activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{
 		{},
-		{Tolerations: []corev1.Toleration{forever}},
-		{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}},
+		{Tolerations: []corev1.Toleration{fixtures.Tolerate("")}},
+		{Tolerations: []corev1.Toleration{fixtures.Tolerate("", 60)}},
 	}}
-	r := must[activities.PoliciesResult](b, activities.NameAssessPolicies, request)
+	r := b.policies(request)
 	require.True(t, r.Dues[0].Affected)
 	require.False(t, r.Dues[1].Affected)
 	require.True(t, r.Dues[2].At.Equal(b.now.Add(time.Minute)))
 	b.world.DropTaint("m1", downKey)
-	require.False(t, must[activities.PoliciesResult](b, activities.NameAssessPolicies, request).Dues[0].Affected)
+	require.False(t, b.policies(request).Dues[0].Affected)
 	request.Virtual = []corev1.Taint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}}
-	require.True(t, must[activities.PoliciesResult](b, activities.NameAssessPolicies, request).Dues[0].Affected, "observe judges a taint that would stand")
+	require.True(t, b.policies(request).Dues[0].Affected, "observe judges a taint that would stand")
 }
 
 func TestAPreCheckAnswersForEachBindingInOrder(t *testing.T) {
@@ -306,21 +299,18 @@ func TestAPreCheckAnswersForEachBindingInOrder(t *testing.T) {
 	b.bind("stuck", func(x *karmada.Binding) { x.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
 	b.bind("moved", func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
 	b.bind("malformed", func(x *karmada.Binding) { x.Malformed = "no" })
-	r := activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce}
-	for _, name := range []string{"app", "stuck", "moved", "missing", "malformed"} {
-		r.Items = append(r.Items, activities.Checked{Key: appKey(name)})
+	ends := []activities.CheckEnd{
+		activities.CheckPass, activities.CheckBlocked, activities.CheckNotTargeting, activities.CheckGone, activities.CheckBlocked,
 	}
-	r.Items = append(r.Items, activities.Checked{Key: appKey("app"), UID: "older"})
-	var ends []activities.CheckEnd
-	out := must[activities.PreCheckResult](b, activities.NamePreCheck, r)
-	for i, c := range out.Checks {
-		require.Equal(t, r.Items[i].Key, c.Key)
-		ends = append(ends, c.End)
+	names := []string{"app", "stuck", "moved", "missing", "malformed"}
+	checks := b.check(names...)
+	for i, name := range names {
+		require.Equal(t, appKey(name), checks[i].Key)
+		require.Equal(t, ends[i], checks[i].End, name)
 	}
-	require.Equal(t, []activities.CheckEnd{
-		activities.CheckPass, activities.CheckBlocked, activities.CheckNotTargeting, activities.CheckGone, activities.CheckBlocked, activities.CheckGone,
-	}, ends)
-	require.Equal(t, []string{"m2"}, out.Checks[0].Candidates)
+	require.Equal(t, []string{"m2"}, checks[0].Candidates)
+	another := b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].UID = "older" })
+	require.Equal(t, activities.CheckGone, another.End)
 }
 
 func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
@@ -329,20 +319,17 @@ func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
 		never bool
 		wait  time.Duration
 	}{
-		activities.ErrorForbidden:   {err: karmada.ErrForbidden, never: false, wait: 30 * time.Second},
-		activities.ErrorInvalid:     {err: karmada.ErrInvalid, never: true, wait: 0},
-		activities.ErrorThrottled:   {err: &karmada.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("429")}, never: false, wait: 7 * time.Second},
-		activities.ErrorUnreachable: {err: karmada.ErrUnreachable, never: false, wait: 0},
-		activities.ErrorGone:        {err: karmada.ErrGone, never: true, wait: 0},
-		activities.ErrorConflict:    {err: karmada.ErrConflict, never: false, wait: 0},
+		activities.ErrorForbidden:   {err: karmada.ErrForbidden, wait: 30 * time.Second},
+		activities.ErrorInvalid:     {err: karmada.ErrInvalid, never: true},
+		activities.ErrorThrottled:   {err: &karmada.ThrottledError{RetryAfter: 7 * time.Second, Err: errors.New("429")}, wait: 7 * time.Second},
+		activities.ErrorUnreachable: {err: karmada.ErrUnreachable},
+		activities.ErrorGone:        {err: karmada.ErrGone, never: true},
+		activities.ErrorConflict:    {err: karmada.ErrConflict},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			b := newBench(t)
-			b.world.SetReady("m1", false)
-			b.world.Fail = func(string, string) error { return c.err }
-			_, err := do[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-				AssessRequest: m1, Mode: rules.ModeEnforce, Add: b.ripe(),
-			})
+			b.does(notReady("m1"), allFail(c.err))
+			_, err := do[activities.TaintResult](b, activities.NameWriteTaints, b.taints())
 			var app *temporal.ApplicationError
 			require.ErrorAs(t, err, &app)
 			require.Equal(t, kind, app.Type())
@@ -356,19 +343,12 @@ func TestAnErrorDecidesOnceWhetherItIsTriedAgain(t *testing.T) {
 // Rules: R4.2-7.
 func TestTheListTellsWhatTargetsNoOtherCluster(t *testing.T) {
 	b := newBench(t)
-	alone, both := appKey("alone"), appKey("both")
-	b.bind("alone")
-	b.bind("both", func(x *karmada.Binding) {
-		x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
-	})
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
-	told := map[karmada.BindingKey]bool{}
-	for _, i := range page.Items {
-		told[i.Key] = i.Alone
+	b.bind("both", func(x *karmada.Binding) { x.Clusters = on("m1", "m2") })
+	alone := map[string]bool{}
+	for _, i := range b.listed().Items {
+		alone[i.Key.Name] = i.Alone
 	}
-	require.True(t, told[alone])
-	require.Contains(t, told, both)
-	require.False(t, told[both])
+	require.Equal(t, map[string]bool{"app": true, "both": false}, alone)
 }
 
 // A taint that is recorded and does not stand was taken away: the Event says that it was put
@@ -381,9 +361,9 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	var raised events
 	b.acts.Events = &raised
 	b.world.SetReady("m1", false)
-	r := activities.TaintRequest{AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut}
+	r := b.taints()
 	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints = nil })
-	out := must[activities.TaintResult](b, activities.NameWriteTaints, r)
+	out := b.taint(r)
 	require.Len(t, out.PutBack, 1, "the evacuating taint follows from no rule")
 	require.Len(t, raised, 2)
 	said := raised[1]
@@ -392,7 +372,7 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	require.Contains(t, said.Message, `was taken away and put back, because its rule still matches; to end this: lifeboat cancel m1 --reason`)
 
 	raised = nil
-	again := must[activities.TaintResult](b, activities.NameWriteTaints, r)
+	again := b.taint(r)
 	require.Empty(t, again.PutBack, "it stands")
 	require.NotContains(t, fmt.Sprint(raised), "TaintPutBack")
 }
@@ -403,15 +383,14 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 // Rules: R4.2-6.
 func TestTheEvacuationTaintIsPutOnlyBesideATaintThatMoves(t *testing.T) {
 	b := newBench(t)
-	put := activities.TaintRequest{
-		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
-	}
-	r := must[activities.TaintResult](b, activities.NameWriteTaints, put)
+	put := b.taints()
+	put.Add = nil
+	r := b.taint(put)
 	require.Equal(t, reason.ClusterRecovered, r.Refused)
 	require.Empty(t, b.world.Log("taint"))
 
-	b.world.PutTaint("m1", corev1.Taint{Key: "example.com/maintenance", Effect: corev1.TaintEffectNoExecute})
-	r = must[activities.TaintResult](b, activities.NameWriteTaints, put)
+	maintained(b)
+	r = b.taint(put)
 	require.Empty(t, r.Refused)
 	require.Len(t, r.Ours, 1)
 }
@@ -420,13 +399,10 @@ const slowKey = "failover.example.org/slow"
 
 // softRule puts a soft taint while the network is not ready; ripeSoft asks for it.
 func (b *bench) softRule() {
-	b.world.AddRule(rules.Rule{
-		Name: "network",
-		MatchConditions: []rules.MatchCondition{{
-			ConditionType: "NetworkReady", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
-		}},
-		Taints: []karmada.RuleTaint{{Key: slowKey, Effect: karmada.EffectPreferNoExecute}},
-	})
+	rule := downWhile("network", corev1.ConditionFalse)
+	rule.MatchConditions[0].ConditionType = "NetworkReady"
+	rule.Taints[0] = karmada.RuleTaint{Key: slowKey, Effect: karmada.EffectPreferNoExecute}
+	b.world.AddRule(rule)
 	b.network(corev1.ConditionFalse)
 }
 
@@ -438,10 +414,9 @@ func (b *bench) network(status corev1.ConditionStatus) {
 
 func (b *bench) putSoft() activities.TaintResult {
 	b.t.Helper()
-	return must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintPut,
-		Add: []rules.RuleObservation{{Rule: "network", Taint: karmada.RuleTaint{Key: slowKey, Effect: karmada.EffectPreferNoExecute}}},
-	})
+	r := b.taints()
+	r.Add = []rules.RuleObservation{{Rule: "network", Taint: karmada.RuleTaint{Key: slowKey, Effect: karmada.EffectPreferNoExecute}}}
+	return b.taint(r)
 }
 
 func softPolicy(seconds int64) rules.Policy {
@@ -454,22 +429,18 @@ func TestTheEvacuationTaintStaysWhileASoftTaintDoes(t *testing.T) {
 	b.softRule()
 	require.Len(t, b.putSoft().Soft, 1)
 	b.world.SetReady("m1", false)
-	must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(),
-	})
+	b.taint(b.taints())
 	b.world.SetReady("m1", true)
 	remove := activities.TaintRequest{
 		AssessRequest: m1, Mode: rules.ModeEnforce, EvacuationTaint: activities.EvacuationTaintDrop,
 		Remove: []karmada.AddedTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
 	}
-	out := must[activities.TaintResult](b, activities.NameWriteTaints, remove)
+	out := b.taint(remove)
 	require.Equal(t, []string{slowKey + ":PreferNoExecute", karmada.EvacuatingTaintKey + ":NoSchedule"}, out.Standing)
 
-	all := activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
-	require.Equal(t, reason.ConditionsMatch, must[activities.TaintResult](b, activities.NameWriteTaints, all).Refused,
-		"its rule still asks for it")
+	require.Equal(t, reason.ConditionsMatch, b.taint(untaint).Refused, "its rule still asks for it")
 	b.network(corev1.ConditionTrue)
-	require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, all).Standing)
+	require.Empty(t, b.taint(untaint).Standing)
 }
 
 // The annotation cannot be written without overwriting what somebody garbled: hard
@@ -480,46 +451,45 @@ func TestWhatIsGarbledIsNotOverwritten(t *testing.T) {
 	b := newBench(t)
 	b.softRule()
 	b.putSoft()
-	b.world.ChangeCluster("m1", func(c *karmada.Cluster) {
-		c.Taints, c.SoftUnreadable, c.SoftMalformed = nil, true, "no list"
-	})
+	b.does(m1Is(func(c *karmada.Cluster) { c.Taints, c.SoftUnreadable, c.SoftMalformed = nil, true, "no list" }))
 	require.Equal(t, reason.ClusterRecovered, b.putSoft().Refused)
 	b.network(corev1.ConditionTrue)
-	out := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true,
-	})
+	out := b.taint(untaint)
 	require.Len(t, out.Ours, 1)
 	require.Equal(t, slowKey, out.Ours[0].Key)
-	a := must[activities.Assessment](b, activities.NameAssessCluster, activities.AssessRequest{Cluster: "m1"})
+	a := b.assess(activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.SoftUnreadable)
 	require.Equal(t, "no list", a.Malformed)
 }
 
 // Rules: R4.3-11, R4.3-12, R4.3-13.
 func TestAnEvictionUnderASoftTaintAsksWhetherItsOwnSecondsHaveRunOut(t *testing.T) {
+	tolerant := softPolicy(60)
+	tolerant.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	for name, c := range map[string]struct {
-		policy  rules.Policy
-		arrange func(*bench)
-		end     activities.EvictEnd
+		policy rules.Policy
+		world  func(*bench)
+		moves  bool
 	}{
-		"they have":                       {policy: softPolicy(60), arrange: func(*bench) {}, end: activities.EvictWritten},
-		"they have not":                   {policy: softPolicy(61), arrange: func(*bench) {}, end: activities.EvictNotAffected},
-		"it has no spec.failover":         {policy: rules.Policy{}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
-		"nobody read how long":            {policy: rules.Policy{ClusterFailover: true}, arrange: func(*bench) {}, end: activities.EvictNotAffected},
-		"its rule matches no more":        {policy: softPolicy(60), arrange: func(b *bench) { b.network(corev1.ConditionTrue) }, end: activities.EvictNotAffected},
-		"an operator took the taint away": {policy: softPolicy(60), arrange: func(b *bench) { b.world.DropTaint("m1", slowKey) }, end: activities.EvictNotAffected},
-		"clusterTolerations do not aid":   {policy: rules.Policy{ClusterFailover: true, SoftSeconds: softPolicy(60).SoftSeconds, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, arrange: func(*bench) {}, end: activities.EvictWritten},
+		"they have":                       {policy: softPolicy(60), moves: true},
+		"they have not":                   {policy: softPolicy(61)},
+		"it has no spec.failover":         {},
+		"nobody read how long":            {policy: rules.Policy{ClusterFailover: true}},
+		"its rule matches no more":        {policy: softPolicy(60), world: func(b *bench) { b.network(corev1.ConditionTrue) }},
+		"an operator took the taint away": {policy: softPolicy(60), world: func(b *bench) { b.world.DropTaint("m1", slowKey) }},
+		"clusterTolerations do not aid":   {policy: tolerant, moves: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.softRule()
 			b.putSoft()
 			b.pass(time.Minute)
-			c.arrange(b)
+			b.does(c.world)
 			r := b.evictRequest()
 			r.Policy = c.policy
-			require.Equal(t, c.end, must[activities.EvictResult](b, activities.NameEvict, r).End)
-			require.Len(t, b.world.Log("evict"), map[bool]int{true: 1}[c.end == activities.EvictWritten])
+			end := map[bool]activities.EvictEnd{true: activities.EvictWritten, false: activities.EvictNotAffected}[c.moves]
+			require.Equal(t, end, b.evicts(r).End)
+			require.Equal(t, c.moves, len(b.world.Log("evict")) == 1)
 		})
 	}
 }
@@ -538,7 +508,7 @@ func TestPoliciesAreAskedForSoftTolerationsOnlyWhereThatMatters(t *testing.T) {
 	b.world.SetPolicyAnnotation(appKey("first"), karmada.AnnotationTolerationSeconds, "42")
 	read := map[bool]map[string]*int64{}
 	for _, soft := range []bool{false, true} {
-		page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce, Soft: soft})
+		page := b.list(activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce, Soft: soft})
 		read[soft] = map[string]*int64{}
 		for _, i := range page.Items {
 			read[soft][i.Key.Name] = page.Policies[i.Policy].SoftSeconds
@@ -557,7 +527,5 @@ func TestASoftTaintedClusterIsNoTargetAndNoProof(t *testing.T) {
 	b := newBench(t)
 	b.fail()
 	b.world.PutTaint("m2", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
-	out := b.evict()
-	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, reason.NoTarget, out.Reason)
+	evictRow{reason: reason.NoTarget}.run(t, b, b.evictRequest())
 }

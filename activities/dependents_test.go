@@ -16,8 +16,7 @@ var configKey = karmada.BindingKey{Namespace: "shop", Name: "config-configmap"}
 // withConfig has "app" need a ConfigMap.
 func (b *bench) withConfig() {
 	b.world.Change(appKey("app"), func(x *karmada.Binding) {
-		x.PropagateDeps = true
-		x.Annotations = map[string]string{karmada.AnnotationDependencies: `[{"kind":"ConfigMap","namespace":"shop","name":"config"}]`}
+		x.PropagateDeps, x.Annotations = true, needs(`[{"kind":"ConfigMap","namespace":"shop","name":"config"}]`)
 	})
 	b.world.AddDependent(karmada.Binding{Key: configKey, Resource: karmada.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "config"}})
 }
@@ -43,30 +42,33 @@ func TestNoParentIsEvictedWhoseDependentsAreNotHeld(t *testing.T) {
 	b := newBench(t)
 	b.withConfig()
 	b.fail()
-	out := b.evict()
-	require.Equal(t, activities.EvictRefused, out.End)
-	require.Equal(t, reason.DependentsNotHeld, out.Reason)
-	require.Empty(t, b.world.Log("evict"))
-	held := must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
+	evictRow{reason: reason.DependentsNotHeld}.run(t, b, b.evictRequest())
+	held := b.holdDependents(b.dependents())
 	require.Equal(t, []karmada.BindingKey{configKey}, held.Held)
 	require.Equal(t, "LifeboatDependent: owner-1", b.holders())
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 	require.True(t, b.world.HasWork(configKey, "m1"))
 }
 
-// Rules: R4.10-1, R4.15-7.
+// Rules: R4.10-1, R4.15-7, R4.15-27.
 func TestDependentsAreHeldOnlyInEnforce(t *testing.T) {
-	for name, arrange := range map[string]func(*bench, *activities.DependentsRequest){
-		"the failover observes": func(_ *bench, r *activities.DependentsRequest) { r.Mode = rules.ModeObserve },
-		"the worker observes":   func(b *bench, _ *activities.DependentsRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
+	for name, c := range map[string]struct {
+		world  func(*bench)
+		mode   rules.Mode
+		reason reason.Reason
+	}{
+		"the failover observes": {mode: rules.ModeObserve, reason: reason.ModeObserve},
+		"the worker observes":   {mode: rules.ModeEnforce, world: workerObserves, reason: reason.ModeObserve},
+		"beside a second evictor": {
+			mode: rules.ModeEnforce, world: func(b *bench) { b.acts.SecondEvictor = func() string { return "flags" } }, reason: reason.SecondEvictor,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.withConfig()
 			r := b.dependents()
-			arrange(b, &r)
-			out := must[activities.DependentsResult](b, activities.NameHoldDependents, r)
-			require.Equal(t, reason.ModeObserve, out.Reason)
+			r.Mode = c.mode
+			require.Equal(t, c.reason, b.does(c.world).holdDependents(r).Reason)
 			require.Empty(t, b.world.Log("holders"))
 		})
 	}
@@ -75,42 +77,36 @@ func TestDependentsAreHeldOnlyInEnforce(t *testing.T) {
 // Rules: R4.10-3, R4.10-4, R4.10-5.
 func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 	for name, c := range map[string]struct {
-		arrange func(*bench)
+		world   func(*bench)
 		holders string
 		waits   bool
 	}{
-		"the parent stays, and what it needs with it": {arrange: func(*bench) {}, waits: false},
-		"it has moved": {arrange: func(b *bench) { b.moveApp("m2") }, waits: false},
-		"it is gone":   {arrange: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.UID = "another" }) }, waits: false},
-		"it is back, its dependent is not": {arrange: func(b *bench) {
-			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
-		}, holders: "LifeboatDependent: owner-1", waits: true},
-		"it is back, and needs the other no more": {arrange: func(b *bench) {
-			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
-			b.world.Change(appKey("app"), func(x *karmada.Binding) {
-				x.Annotations = map[string]string{karmada.AnnotationDependencies: "[]"}
-			})
-		}, waits: false},
-		"it is back, and takes nothing along any more": {arrange: func(b *bench) {
-			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
-			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.PropagateDeps = false })
-		}, waits: false},
-		"it is left to an operator, and so is what it needs": {arrange: func(b *bench) {
+		"the parent stays, and what it needs with it": {},
+		"it has moved": {world: func(b *bench) { b.moveApp("m2") }},
+		"it is gone":   {world: app(func(x *karmada.Binding) { x.UID = "another" })},
+		"it is back, its dependent is not": {
+			world: (*bench).unwanted, holders: "LifeboatDependent: owner-1", waits: true,
+		},
+		"it is back, and needs the other no more": {world: func(b *bench) {
+			b.does((*bench).unwanted, app(func(x *karmada.Binding) { x.Annotations = needs("[]") }))
+		}},
+		"it is back, and takes nothing along any more": {world: func(b *bench) {
+			b.does((*bench).unwanted, app(func(x *karmada.Binding) { x.PropagateDeps = false }))
+		}},
+		"it is left to an operator, and so is what it needs": {world: func(b *bench) {
 			b.moveApp("m2")
-			b.world.Change(appKey("app"), func(x *karmada.Binding) {
-				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator, Message: "owner-1"}}
-			})
-		}, holders: "LifeboatNeedsOperator: owner-1", waits: false},
-		"another parent holds it still": {arrange: func(b *bench) {
+			b.held(appKey("app"), karmada.TaskReasonNeedsOperator, "owner-1")
+		}, holders: "LifeboatNeedsOperator: owner-1"},
+		"another parent holds it still": {world: func(b *bench) {
 			b.world.Change(configKey, func(x *karmada.Binding) { x.Tasks[0].Message = "owner-1 owner-2" })
-		}, holders: "LifeboatDependent: owner-2", waits: false},
+		}, holders: "LifeboatDependent: owner-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.withConfig()
-			held := must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
-			c.arrange(b)
-			out := must[activities.DependentsResult](b, activities.NameDropDependents, b.dependents(func(r *activities.DependentsRequest) { r.Held = held.Held }))
+			held := b.holdDependents(b.dependents())
+			b.does(c.world)
+			out := b.dropDependents(b.dependents(func(r *activities.DependentsRequest) { r.Held = held.Held }))
 			require.Equal(t, c.holders, b.holders())
 			require.Equal(t, c.waits, len(out.Held) > 0)
 		})
@@ -118,25 +114,23 @@ func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 }
 
 func (b *bench) moveApp(to string) {
-	b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: to, Replicas: 2}} })
+	b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = on(to) })
 }
 
 // Rules: R4.10-9.
 func TestOnlyHoldersThatDoNotRunAreDropped(t *testing.T) {
 	b := newBench(t)
 	b.withConfig()
-	must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
+	b.holdDependents(b.dependents())
 	b.world.SetRunning("owner-1", true)
-	r := activities.HolderRequest{Cluster: "m1", Mode: rules.ModeEnforce, Key: configKey, Holder: "owner-1"}
-	page := must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"})
-	require.Empty(t, page.Holders)
-	must[activities.DependentsResult](b, activities.NameDropHolder, r)
+	require.Empty(t, b.orphans("m1").Holders)
+	b.dropHolder("owner-1")
 	require.NotEmpty(t, b.holders())
 	b.world.SetRunning("owner-1", false)
-	page = must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: "m1"})
+	page := b.orphans("m1")
 	require.Len(t, page.Holders, 1)
 	require.Empty(t, page.Orphans, "there is nothing to restore")
-	must[activities.DependentsResult](b, activities.NameDropHolder, r)
+	b.dropHolder("owner-1")
 	require.Empty(t, b.holders())
 }
 
@@ -147,12 +141,12 @@ func TestAHolderWhoseAnswerWasLostIsFoundByASearch(t *testing.T) {
 	b := newBench(t)
 	b.withConfig()
 	b.world.Lost = func(op, _ string) bool { return op == "holders" }
-	out := must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
+	out := b.holdDependents(b.dependents())
 	require.Equal(t, reason.Unreachable, out.Reason)
 	require.Equal(t, []karmada.BindingKey{configKey}, out.Held, "it may stand, so it is taken out again")
 	require.True(t, strings.HasSuffix(b.holders(), "owner-1"))
 	b.world.Lost = nil
-	must[activities.DependentsResult](b, activities.NameDropDependents, b.dependents(func(r *activities.DependentsRequest) { r.Search = true }))
+	b.dropDependents(b.dependents(func(r *activities.DependentsRequest) { r.Search = true }))
 	require.Empty(t, b.holders())
 }
 
@@ -160,9 +154,7 @@ const deadHolder = "binding-migration/m1/shop/app"
 
 // held sets Lifeboat's task on a binding for m1.
 func (b *bench) held(key karmada.BindingKey, reason, message string) {
-	b.world.Change(key, func(x *karmada.Binding) {
-		x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: message}}
-	})
+	b.world.Change(key, func(x *karmada.Binding) { x.Tasks = task(reason, message) })
 }
 
 func (b *bench) dropHolder(holder string) {
@@ -199,9 +191,7 @@ func TestADeadHolderIsNotDroppedFromUnderItsOldCopy(t *testing.T) {
 			if c.parent != "" {
 				b.held(appKey("app"), c.parent, deadHolder)
 			}
-			if c.arrange != nil {
-				c.arrange(b)
-			}
+			b.does(c.arrange)
 			b.dropHolder(deadHolder)
 			require.Equal(t, c.want, b.holders())
 		})
@@ -238,7 +228,7 @@ func TestHoldersAreFoundAfterPropagateDepsIsSwitchedOff(t *testing.T) {
 		list map[string]string
 		ask  activities.DependentsRequest
 	}{
-		"by a run that took over":    {list: map[string]string{karmada.AnnotationDependencies: "[]"}, ask: activities.DependentsRequest{Search: true}},
+		"by a run that took over":    {list: needs("[]"), ask: activities.DependentsRequest{Search: true}},
 		"by one that lost an answer": {ask: activities.DependentsRequest{Lost: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +237,7 @@ func TestHoldersAreFoundAfterPropagateDepsIsSwitchedOff(t *testing.T) {
 			b.held(configKey, karmada.TaskReasonDependent, "owner-1")
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.PropagateDeps, x.Annotations = false, c.list })
 			c.ask.MigrationRef = b.dependents().MigrationRef
-			must[activities.DependentsResult](b, activities.NameDropDependents, c.ask)
+			b.dropDependents(c.ask)
 			require.Empty(t, b.holders())
 		})
 	}

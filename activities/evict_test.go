@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -23,7 +24,7 @@ func TestAnEvictionIsOneWriteThatHoldsTheOldCopy(t *testing.T) {
 	out := b.evict()
 	require.Equal(t, activities.EvictWritten, out.End)
 	require.NotNil(t, out.OldWork)
-	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, out.Baseline.Clusters)
+	require.Equal(t, on("m1"), out.Baseline.Clusters)
 	require.Equal(t, []use{{7, "shop/app"}}, b.used)
 	after := b.world.Peek(appKey("app"))
 	require.Empty(t, after.Clusters)
@@ -43,144 +44,104 @@ func TestARepeatedEvictionIsContentWithWhatStands(t *testing.T) {
 	require.Len(t, b.world.Log("evict"), 1)
 }
 
-// Every end but written leaves no write behind.
-//
+// evictRow is an eviction after a change, of the world or of the request.
+type evictRow struct {
+	world  func(*bench)
+	ask    func(*bench, *activities.EvictRequest)
+	end    activities.EvictEnd // refused, where it is empty
+	reason reason.Reason
+}
+
+// run evicts app: every end but written leaves no write behind.
+func (c evictRow) run(t *testing.T, b *bench, r activities.EvictRequest) {
+	t.Helper()
+	b.does(c.world)
+	out := b.evicts(asked(b, r, c.ask))
+	require.Equal(t, cmp.Or(c.end, activities.EvictRefused), out.End, "%+v", out)
+	require.Equal(t, c.reason, out.Reason, out.Message)
+	require.Equal(t, out.End == activities.EvictWritten, len(b.world.Log("evict")) == 1)
+}
+
+// allFail has every write end with an error.
+func allFail(err error) func(*bench) {
+	return func(b *bench) { b.world.Fail = func(string, string) error { return err } }
+}
+
+func noTaint(b *bench) { b.world.DropTaint("m1", downKey) }
+
+func nothingFits(b *bench) { b.world.SetReady("m2", false) }
+
+func movedByOthers(x *karmada.Binding) { x.Clusters[0].Name = "m2" }
+
+func excluded(b *bench) { b.optedOut = "by namespace shop" }
+
 // Rules: R4.3-3, R4.3-18, R4.3-21, R4.4-2, R4.5-7, R4.5-10, R4.5-14, R4.6-28, R4.7-2, R4.7-3, R4.7-4, R4.7-5, R4.7-6, R4.7-14,
 // R4.7-15, R4.8-2, R4.15-10.
 func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
-	for name, c := range map[string]struct {
-		arrange func(*bench, *activities.EvictRequest)
-		end     activities.EvictEnd
-		reason  reason.Reason
-	}{
-		"the failover observes": {
-			arrange: func(_ *bench, r *activities.EvictRequest) { r.Mode = rules.ModeObserve }, end: activities.EvictRefused, reason: reason.ModeObserve,
-		},
-		"the worker observes": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.Terms.Mode = rules.ModeObserve },
-			end:     activities.EvictRefused, reason: reason.ModeObserve,
-		},
-		"without a permit": {
-			arrange: func(_ *bench, r *activities.EvictRequest) { r.Permit = pace.Permit{} }, end: activities.EvictRefused, reason: reason.PermitPassed,
-		},
+	seconds := int64(60)
+	for name, c := range map[string]evictRow{
+		"the failover observes": {ask: func(_ *bench, r *activities.EvictRequest) { r.Mode = rules.ModeObserve }, reason: reason.ModeObserve},
+		"the worker observes":   {world: workerObserves, reason: reason.ModeObserve},
+		"without a permit":      {ask: func(_ *bench, r *activities.EvictRequest) { r.Permit = pace.Permit{} }, reason: reason.PermitPassed},
 		"a permit that lasts for ever": {
-			arrange: func(_ *bench, r *activities.EvictRequest) { r.Permit.Latest = r.Permit.Earliest.AddDate(1, 0, 0) },
-			end:     activities.EvictRefused, reason: reason.PermitPassed,
+			ask: func(_ *bench, r *activities.EvictRequest) { r.Permit.Latest = r.Permit.Earliest.AddDate(1, 0, 0) }, reason: reason.PermitPassed,
 		},
-		"its permit has passed": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.now = b.now.Add(pace.PermitsEnd) }, end: activities.EvictRefused, reason: reason.PermitPassed,
-		},
+		"its permit has passed": {world: func(b *bench) { b.now = b.now.Add(pace.PermitsEnd) }, reason: reason.PermitPassed},
 		"its permit has passed on the way to this worker": {
-			arrange: func(b *bench, r *activities.EvictRequest) {
+			ask: func(b *bench, r *activities.EvictRequest) {
 				r.Permit.Earliest = b.now.Add(-1500 * time.Millisecond)
 				r.Permit.Latest = r.Permit.Earliest.Add(time.Second)
-			},
-			end: activities.EvictRefused, reason: reason.PermitPassed,
+			}, reason: reason.PermitPassed,
 		},
-		"this worker's clock is ahead of the server's": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.skew = 3 * time.Second }, end: activities.EvictRefused, reason: reason.ClockSkew,
-		},
-		"this worker's clock is behind the server's": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.skew = -3 * time.Second }, end: activities.EvictRefused, reason: reason.ClockSkew,
-		},
+		"this worker's clock is ahead of the server's": {world: func(b *bench) { b.skew = 3 * time.Second }, reason: reason.ClockSkew},
+		"this worker's clock is behind the server's":   {world: func(b *bench) { b.skew = -3 * time.Second }, reason: reason.ClockSkew},
 		"the cluster is another one now": {
-			arrange: func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, end: activities.EvictClusterGone, reason: reason.ClusterGone,
+			ask: func(_ *bench, r *activities.EvictRequest) { r.ClusterUID = "older" }, end: activities.EvictClusterGone, reason: reason.ClusterGone,
 		},
 		"the cluster was deleted": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.DeleteCluster("m1") }, end: activities.EvictClusterGone, reason: reason.ClusterGone,
+			world: func(b *bench) { b.world.DeleteCluster("m1") }, end: activities.EvictClusterGone, reason: reason.ClusterGone,
 		},
 		"the binding is another one now": {
-			arrange: func(_ *bench, r *activities.EvictRequest) { r.UID = "older" }, end: activities.EvictGone, reason: reason.BindingGone,
+			ask: func(_ *bench, r *activities.EvictRequest) { r.UID = "older" }, end: activities.EvictGone, reason: reason.BindingGone,
 		},
 		"the binding is not there": {
-			arrange: func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, end: activities.EvictGone, reason: reason.BindingGone,
+			ask: func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, end: activities.EvictGone, reason: reason.BindingGone,
 		},
-		"the rule of Lifeboat's taint matches no more": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected, reason: reason.NoTaint,
-		},
-		"the taint was removed": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected, reason: reason.NoTaint,
-		},
+		"the rule of Lifeboat's taint matches no more": {world: ready("m1"), end: activities.EvictNotAffected, reason: reason.NoTaint},
+		"the taint was removed":                        {world: noTaint, end: activities.EvictNotAffected, reason: reason.NoTaint},
 		"its toleration still runs": {
-			arrange: func(_ *bench, r *activities.EvictRequest) {
-				seconds := int64(60)
+			ask: func(_ *bench, r *activities.EvictRequest) {
 				r.Policy.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 			}, end: activities.EvictNotAffected, reason: reason.TolerationExpired,
 		},
-		"another hand moved it": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
-			}, end: activities.EvictElsewhere, reason: reason.NotTargeting,
-		},
+		"another hand moved it": {world: app(movedByOthers), end: activities.EvictElsewhere, reason: reason.NotTargeting},
 		"another hand moved it, and a task was left to an operator": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) {
-					x.Clusters[0].Name = "m2"
-					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator}}
-				})
-			}, end: activities.EvictElsewhere, reason: reason.NotTargeting,
+			world: app(func(x *karmada.Binding) {
+				x.Clusters[0].Name, x.Tasks = "m2", task(karmada.TaskReasonNeedsOperator, "")
+			}),
+			end: activities.EvictElsewhere, reason: reason.NotTargeting,
 		},
 		"a second evictor": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) {
-					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "TaintManager"}}
-				})
-			}, end: activities.EvictRefused, reason: reason.ForeignTask,
+			world:  app(func(x *karmada.Binding) { x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "TaintManager"}} }),
+			reason: reason.ForeignTask,
 		},
-		"malformed": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Malformed = "spec.clusters: not a list" })
-			}, end: activities.EvictRefused, reason: reason.Malformed,
-		},
-		"opted out by its surroundings": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.optedOut = "by namespace shop" }, end: activities.EvictOptedOut, reason: reason.OptedOut,
-		},
+		"malformed":                     {world: app(malformed), reason: reason.Malformed},
+		"opted out by its surroundings": {world: excluded, end: activities.EvictOptedOut, reason: reason.OptedOut},
 		"opted out by config": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.acts.Settings.ExcludeNamespaces = []string{"shop"} },
-			end:     activities.EvictOptedOut, reason: reason.OptedOut,
+			world: func(b *bench) { b.acts.Settings.ExcludeNamespaces = []string{"shop"} }, end: activities.EvictOptedOut, reason: reason.OptedOut,
 		},
-		"a purge mode that nobody knows": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.purge = "Softly" },
-			end:     activities.EvictRefused, reason: reason.Malformed,
-		},
-		"nowhere to go": {
-			arrange: func(b *bench, _ *activities.EvictRequest) { b.world.SetReady("m2", false) }, end: activities.EvictRefused, reason: reason.NoTarget,
-		},
-		"forbidden": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return karmada.ErrForbidden }
-			}, end: activities.EvictRefused, reason: reason.Forbidden,
-		},
-		"invalid": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return karmada.ErrInvalid }
-			}, end: activities.EvictRefused, reason: reason.Invalid,
-		},
-		"an admission webhook cannot be called": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return karmada.ErrRefused }
-			}, end: activities.EvictRefused, reason: reason.Forbidden,
-		},
-		"in conflict to the end": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return karmada.ErrConflict }
-			}, end: activities.EvictRefused, reason: reason.Conflict,
-		},
-		"no answer": {
-			arrange: func(b *bench, _ *activities.EvictRequest) {
-				b.world.Fail = func(string, string) error { return karmada.ErrUnreachable }
-			}, end: activities.EvictUnknown, reason: reason.Unverified,
-		},
+		"a purge mode that nobody knows":        {world: func(b *bench) { b.purge = "Softly" }, reason: reason.Malformed},
+		"nowhere to go":                         {world: nothingFits, reason: reason.NoTarget},
+		"forbidden":                             {world: allFail(karmada.ErrForbidden), reason: reason.Forbidden},
+		"invalid":                               {world: allFail(karmada.ErrInvalid), reason: reason.Invalid},
+		"an admission webhook cannot be called": {world: allFail(karmada.ErrRefused), reason: reason.Forbidden},
+		"in conflict to the end":                {world: allFail(karmada.ErrConflict), reason: reason.Conflict},
+		"no answer":                             {world: allFail(karmada.ErrUnreachable), end: activities.EvictUnknown, reason: reason.Unverified},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.fail()
-			r := b.evictRequest()
-			c.arrange(b, &r)
-			out := must[activities.EvictResult](b, activities.NameEvict, r)
-			require.Equal(t, c.end, out.End, "%+v", out)
-			require.Equal(t, c.reason, out.Reason)
-			require.Empty(t, b.world.Log("evict"))
+			c.run(t, b, b.evictRequest())
 		})
 	}
 }
@@ -192,9 +153,9 @@ func TestKarmada7483AnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
 		end       activities.EvictEnd
 		writes    int
 	}{
-		"nothing that matters": {meanwhile: func(*bench) {}, end: activities.EvictWritten, writes: 1},
-		"recovered":            {meanwhile: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected, writes: 0},
-		"opted out":            {meanwhile: func(b *bench) { b.optedOut = "by namespace shop" }, end: activities.EvictOptedOut, writes: 0},
+		"nothing that matters": {end: activities.EvictWritten, writes: 1},
+		"recovered":            {meanwhile: ready("m1"), end: activities.EvictNotAffected},
+		"opted out":            {meanwhile: excluded, end: activities.EvictOptedOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -240,49 +201,39 @@ func TestALostAnswerIsUnknownAndNotTriedAgain(t *testing.T) {
 
 // Rules: R4.5-19, R4.5-20, R4.7-13, R4.7-18.
 func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
+	back := app(func(x *karmada.Binding) { x.Clusters = on("m1") })
 	for name, c := range map[string]struct {
-		arrange func(*bench)
-		end     activities.ActEnd
-		reason  reason.Reason
+		world  func(*bench)
+		reason reason.Reason
+		end    activities.ActEnd // as the reason says, where it is empty
 	}{
-		"put back": {arrange: func(*bench) {}, end: activities.ActDone, reason: reason.Written},
-		"halted": {
-			arrange: func(b *bench) { b.mayRemove = func() error { return errors.New("halted") } },
-			end:     activities.ActRefused, reason: reason.Halted,
-		},
-		"asked too long ago": {
-			arrange: func(b *bench) {
-				b.mayRemove = func() error {
-					b.pass(pace.PermitsEnd)
-					b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
-					return nil
-				}
-			}, end: activities.ActRefused, reason: reason.PermitPassed,
-		},
-		"recovered":    {arrange: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.ActRefused, reason: reason.NoTaint},
-		"cluster gone": {arrange: func(b *bench) { b.world.DeleteCluster("m1") }, end: activities.ActRefused, reason: reason.ClusterGone},
-		"not put back": {
-			arrange: func(b *bench) { b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = nil }) }, end: activities.ActAlready,
-		},
+		"put back": {reason: reason.Written},
+		"halted":   {world: func(b *bench) { b.mayRemove = func() error { return errors.New("halted") } }, reason: reason.Halted},
+		"asked too long ago": {world: func(b *bench) {
+			b.mayRemove = func() error {
+				b.pass(pace.PermitsEnd)
+				back(b)
+				return nil
+			}
+		}, reason: reason.PermitPassed},
+		"recovered":    {world: ready("m1"), reason: reason.NoTaint},
+		"cluster gone": {world: func(b *bench) { b.world.DeleteCluster("m1") }, reason: reason.ClusterGone},
+		"not put back": {world: app(func(x *karmada.Binding) { x.Clusters = nil }), end: activities.ActAlready},
 		"left to an operator": {
-			arrange: func(b *bench) {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })
-			}, end: activities.ActAlready,
+			world: app(func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator }), end: activities.ActAlready,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.fail()
 			b.evict()
-			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
-			c.arrange(b)
+			b.does(back, c.world)
 			r := b.evictRequest()
 			r.Permit = pace.Permit{}
 			out := must[activities.ActResult](b, activities.NameRemoveAgain, r)
-			require.Equal(t, c.end, out.End, "%+v", out)
+			require.Equal(t, cmp.Or(c.end, endOf(c.reason)), out.End, "%+v", out)
 			require.Equal(t, c.reason, out.Reason)
-			after := b.world.Peek(appKey("app"))
-			require.Len(t, after.Tasks, 1, "one task per cluster and binding")
+			require.Len(t, b.world.Peek(appKey("app")).Tasks, 1, "one task per cluster and binding")
 			require.Equal(t, 1, b.removals)
 		})
 	}
@@ -293,15 +244,12 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 	for name, c := range map[string]struct {
 		early  time.Duration
-		waits  []time.Duration
 		arise  func(*bench) // while it waits
 		end    activities.EvictEnd
 		reason reason.Reason
 	}{
-		"it waits, then writes": {early: 200 * time.Millisecond, waits: []time.Duration{200 * time.Millisecond}, arise: func(*bench) {}, end: activities.EvictWritten, reason: reason.Written},
-		"what it read is newer than its wait": {
-			early: time.Second, waits: []time.Duration{time.Second}, arise: func(b *bench) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected, reason: reason.NoTaint,
-		},
+		"it waits, then writes":               {early: 200 * time.Millisecond, end: activities.EvictWritten, reason: reason.Written},
+		"what it read is newer than its wait": {early: time.Second, arise: noTaint, end: activities.EvictNotAffected, reason: reason.NoTaint},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -312,12 +260,10 @@ func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 			b.world.OnWait = func(d time.Duration) {
 				waits = append(waits, d)
 				b.now = b.now.Add(d)
-				c.arise(b)
+				b.does(c.arise)
 			}
-			out := b.evict()
-			require.Equal(t, c.end, out.End)
-			require.Equal(t, c.reason, out.Reason)
-			require.Equal(t, c.waits, waits)
+			evictRow{end: c.end, reason: c.reason}.run(t, b, b.evictRequest())
+			require.Equal(t, []time.Duration{c.early}, waits)
 			for _, w := range b.world.Log("evict") {
 				require.GreaterOrEqual(t, w.At.Sub(begun), c.early)
 			}
@@ -339,29 +285,21 @@ func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
 		b.Status.ObservedAffinity = "backup"
 	}
 	for name, c := range map[string]struct {
-		arrange func(*bench)
-		end     activities.EvictEnd
-		asked   bool
+		world func(*bench)
+		end   activities.EvictEnd
+		asked bool
 	}{
-		"the scheduler looks by itself": {arrange: func(*bench) {}, end: activities.EvictWritten, asked: false},
-		"only an earlier group fits": {arrange: func(b *bench) {
-			b.world.Change(appKey("app"), earlier)
-			b.world.SetReady("m3", false)
-		}, end: activities.EvictWritten, asked: true},
-		"only an earlier group fits, and a survivor came": {arrange: func(b *bench) {
-			b.world.Change(appKey("app"), earlier)
-			b.world.SetReady("m3", false)
-			b.meanwhile(func() {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) {
-					x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: "m3", Replicas: 2})
-				})
-			})
-		}, end: activities.EvictRefused, asked: false},
+		"the scheduler looks by itself": {end: activities.EvictWritten},
+		"only an earlier group fits":    {world: func(b *bench) { b.does(app(earlier), notReady("m3")) }, end: activities.EvictWritten, asked: true},
+		"only an earlier group fits, and a survivor came": {world: func(b *bench) {
+			b.does(app(earlier), notReady("m3"))
+			b.meanwhile(app(func(x *karmada.Binding) { x.Clusters = append(x.Clusters, on("m3")...) }))
+		}, end: activities.EvictRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.fail()
-			c.arrange(b)
+			b.does(c.world)
 			out := b.evict()
 			require.Equal(t, c.end, out.End, out.Message)
 			after := b.world.Peek(appKey("app"))
@@ -384,9 +322,7 @@ type meanwhile struct {
 // Conflict is counted between two tries.
 func (m *meanwhile) Conflict(string) {
 	m.conflicts++
-	if m.do != nil {
-		m.do(m.b)
-	}
+	m.b.does(m.do)
 }
 
 // slowWork takes longer than any permit lasts to find the old Work.

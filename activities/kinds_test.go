@@ -3,7 +3,6 @@ package activities_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -33,12 +32,8 @@ func TestPreCheckAndEvict_KindThatStays_WriteNothing(t *testing.T) {
 	check := b.preCheck(func(*activities.PreCheckRequest) {})
 	require.Equal(t, activities.CheckOptedOut, check.End)
 	require.Equal(t, reason.KindStays, check.Reason)
-	out := b.evict()
-	require.Equal(t, activities.EvictOptedOut, out.End)
-	require.Equal(t, reason.KindStays, out.Reason)
-	require.Empty(t, b.world.Log("evict"))
-	page := must[activities.TargetingPage](b, activities.NameListTargeting, activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
-	require.True(t, page.Items[0].Stays)
+	evictRow{end: activities.EvictOptedOut, reason: reason.KindStays}.run(t, b, b.evictRequest())
+	require.True(t, b.listed().Items[0].Stays)
 
 	b.acts.Settings.Kinds = rules.KindRules{"PersistentVolumeClaim": rules.KindMove}
 	require.Equal(t, activities.CheckPass, b.preCheck(func(*activities.PreCheckRequest) {}).End)
@@ -53,53 +48,49 @@ func TestPreCheckAndEvict_JobThatRuns_AwaitsApproval(t *testing.T) {
 	check := b.preCheck(func(*activities.PreCheckRequest) {})
 	require.Equal(t, reason.AwaitingApproval, check.Reason)
 	require.Equal(t, []queue.ApprovalRule{queue.AskKind}, check.Asked)
-	require.Equal(t, reason.AwaitingApproval, b.evict().Reason)
-	require.Empty(t, b.world.Log("evict"))
+	evictRow{reason: reason.AwaitingApproval}.run(t, b, b.evictRequest())
 
-	r := b.evictRequest()
-	r.Approval, r.Attempt = yes, 1
+	r := b.approvedRequest(yes)
 	b.world.Collect(appKey("app"), "m1", `{"succeeded":1,"completionTime":"2026-03-01T03:00:00Z"}`)
-	out := must[activities.EvictResult](b, activities.NameEvict, r)
+	out := b.evicts(r)
 	require.Equal(t, reason.KindStays, out.Reason, "it has finished meanwhile: an approval replaces no other check")
 	b.world.Collect(appKey("app"), "m1", `{"active":1}`)
-	require.Equal(t, activities.EvictWritten, must[activities.EvictResult](b, activities.NameEvict, r).End)
+	require.Equal(t, activities.EvictWritten, b.evicts(r).End)
 }
 
 // crd makes app a CustomResourceDefinition that is configured to move, and puts an object
 // of its kind on the clusters.
-func (b *bench) crd(on ...string) {
+func (b *bench) crd(cluster string) {
 	b.acts.Settings.Kinds = rules.KindRules{"CustomResourceDefinition.apiextensions.k8s.io": rules.KindMove}
 	b.as("apiextensions.k8s.io/v1", "CustomResourceDefinition", "crontabs.x.io")
 	b.bind("tab", func(x *karmada.Binding) {
 		x.Resource = karmada.Resource{APIVersion: "x.io/v1", Kind: "CronTab", Namespace: "shop", Name: "tab"}
-		x.Clusters = nil
-		for _, name := range on {
-			x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: name, Replicas: 2})
-		}
+		x.Clusters = on(cluster)
 	})
 }
 
 // Rules: R4.6-48.
 func TestRelease_CRDInUse_IsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		arrange func(*bench, *activities.ReleaseRequest)
+		on      string // the cluster of the object
+		held    bool   // on m1
+		ordered bool
 		reason  reason.Reason
 	}{
-		"an object stands":                    {arrange: func(b *bench, _ *activities.ReleaseRequest) { b.crd("m1") }, reason: reason.KindInUse},
-		"an object stands, and it is ordered": {arrange: func(b *bench, r *activities.ReleaseRequest) { b.crd("m1"); r.Ordered = true }, reason: reason.KindInUse},
-		"an object is held": {arrange: func(b *bench, _ *activities.ReleaseRequest) {
-			b.crd("m2")
-			b.world.Change(appKey("tab"), func(x *karmada.Binding) {
-				x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonKept}}
-			})
-		}, reason: reason.KindInUse},
-		"objects are elsewhere": {arrange: func(b *bench, _ *activities.ReleaseRequest) { b.crd("m2") }, reason: reason.Written},
+		"an object stands":                    {on: "m1", reason: reason.KindInUse},
+		"an object stands, and it is ordered": {on: "m1", ordered: true, reason: reason.KindInUse},
+		"an object is held":                   {on: "m2", held: true, reason: reason.KindInUse},
+		"objects are elsewhere":               {on: "m2", reason: reason.Written},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
-			r := activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour}
-			c.arrange(b, &r)
-			out := must[activities.ActResult](b, activities.NameRelease, r)
+			b.crd(c.on)
+			if c.held {
+				b.held(appKey("tab"), karmada.TaskReasonKept, "")
+			}
+			r := healthy(ref)
+			r.Ordered = c.ordered
+			out := b.release(r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)
 		})
 	}
@@ -120,13 +111,11 @@ func TestDropDependents_KindThatStays_IsKept(t *testing.T) {
 	b := newBench(t)
 	b.withConfig()
 	b.fail()
-	must[activities.DependentsResult](b, activities.NameHoldDependents, b.dependents())
+	b.holdDependents(b.dependents())
 	b.world.Change(configKey, func(x *karmada.Binding) { x.Resource.APIVersion, x.Resource.Kind = "v1", "PersistentVolumeClaim" })
 	b.moveApp("m2")
-	must[activities.DependentsResult](b, activities.NameDropDependents, b.dependents(func(r *activities.DependentsRequest) {
+	b.dropDependents(b.dependents(func(r *activities.DependentsRequest) {
 		r.Held = []karmada.BindingKey{configKey}
 	}))
-	x := b.world.Peek(configKey)
-	require.Len(t, x.Tasks, 1)
-	require.Equal(t, karmada.TaskReasonKept, x.Tasks[0].Reason)
+	require.Equal(t, "LifeboatKept: owner-1", b.holders())
 }

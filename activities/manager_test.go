@@ -13,7 +13,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // The new copy was healthy when karmada-controller-manager and its cluster died together: the
@@ -21,50 +20,45 @@ import (
 //
 // Rules: R4.7-47, R4.7-48, R4.7-49.
 func TestRelease_NeedsAnUpToDateKarmada(t *testing.T) {
-	cases := []struct {
-		name       string
+	for name, tc := range map[string]struct {
 		manager    func(b *bench)
 		healthyFor time.Duration
 		ordered    bool
 		reason     reason.Reason
 	}{
-		{name: "renews", manager: func(*bench) {}, healthyFor: time.Minute},
-		{name: "dead", manager: func(b *bench) { b.world.ManagerDead = true }, healthyFor: time.Hour, reason: reason.KarmadaStale},
-		{name: "restarted", manager: func(b *bench) { b.world.ManagerSince = b.now.Add(-time.Minute) }, healthyFor: time.Hour, reason: reason.KarmadaStale},
-		{name: "dead, on an order", manager: func(b *bench) { b.world.ManagerDead = true }, healthyFor: time.Hour, ordered: true},
-		{
-			name: "no right to read it", manager: func(b *bench) { b.world.ManagerErr = fmt.Errorf("get: %w", karmada.ErrForbidden) },
-			healthyFor: time.Minute, reason: reason.KarmadaUnseen,
-		},
-		{name: "no Lease, and health has outlasted detection", manager: func(b *bench) { b.world.ManagerErr = karmada.ErrGone }, healthyFor: 90 * time.Second},
-		{name: "not configured", manager: func(b *bench) { b.acts.Manager = nil }, healthyFor: time.Minute, reason: reason.KarmadaUnseen},
-	}
-	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
+		"renews":              {healthyFor: time.Minute, reason: reason.Written},
+		"dead":                {manager: managerDead, healthyFor: time.Hour, reason: reason.KarmadaStale},
+		"dead, on an order":   {manager: managerDead, healthyFor: time.Hour, ordered: true, reason: reason.Written},
+		"restarted":           {manager: func(b *bench) { b.world.ManagerSince = b.now.Add(-time.Minute) }, healthyFor: time.Hour, reason: reason.KarmadaStale},
+		"not configured":      {manager: func(b *bench) { b.acts.Manager = nil }, healthyFor: time.Minute, reason: reason.KarmadaUnseen},
+		"no right to read it": {manager: leaseErr(fmt.Errorf("get: %w", karmada.ErrForbidden)), healthyFor: time.Minute, reason: reason.KarmadaUnseen},
+		"no Lease, and health has outlasted detection": {manager: leaseErr(karmada.ErrGone), healthyFor: 90 * time.Second, reason: reason.Written},
+	} {
+		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.fail()
-			ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
-			b.pass(10 * time.Minute)
-			b.pass(10 * time.Minute)
-			tc.manager(b)
-			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: tc.healthyFor, Ordered: tc.ordered})
-			require.Equal(t, tc.reason == reason.None, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
-			if tc.reason != reason.None {
-				require.Equal(t, tc.reason, out.Reason)
-				require.Empty(t, b.world.Log("release"))
-			}
+			ref := b.evicted(10*time.Minute, 10*time.Minute)
+			b.does(tc.manager)
+			out := b.release(activities.ReleaseRequest{MigrationRef: ref, HealthyFor: tc.healthyFor, Ordered: tc.ordered})
+			require.Equal(t, tc.reason, out.Reason, out.Message)
+			require.Equal(t, endOf(tc.reason), out.End)
+			require.Equal(t, tc.reason == reason.Written, len(b.world.Log("release")) == 1)
 		})
 	}
 }
+
+func managerDead(b *bench) { b.world.ManagerDead = true }
+
+// leaseErr has reads of the manager's Lease fail.
+func leaseErr(err error) func(*bench) { return func(b *bench) { b.world.ManagerErr = err } }
 
 // Where the API server does not answer, nothing is known of the Lease: the release is tried again.
 func TestRelease_LeaseUnreachable_IsTriedAgain(t *testing.T) {
 	b := newBench(t)
 	b.fail()
-	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
-	b.pass(10 * time.Minute)
-	b.world.ManagerErr = errors.New("timeout")
-	_, err := b.env.ExecuteActivity(activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
+	ref := b.evicted(10 * time.Minute)
+	b.does(leaseErr(errors.New("timeout")))
+	_, err := do[activities.ActResult](b, activities.NameRelease, healthy(ref))
 	require.Error(t, err)
 	require.Empty(t, b.world.Log("release"))
 }
@@ -74,33 +68,30 @@ func TestRelease_LeaseUnreachable_IsTriedAgain(t *testing.T) {
 // Rules: R4.7-58.
 func TestRelease_CountsSilenceOnlyWhileTheControllerWatched(t *testing.T) {
 	const held = 5 * time.Minute
-	watches := func(b *bench, long time.Duration, leads bool) activities.ManagerReader {
-		return world.Controller{W: b.world, Since: func() (time.Time, bool) { return b.now.Add(-long), leads }}
+	watches := func(long time.Duration, leads bool) func(*bench) {
+		return func(b *bench) {
+			b.acts.Controller = world.Controller{W: b.world, Since: func() (time.Time, bool) { return b.now.Add(-long), leads }}
+		}
 	}
-	for _, tc := range []struct {
-		name       string
-		controller func(b *bench) activities.ManagerReader
+	for name, tc := range map[string]struct {
+		controller func(b *bench) // none, where it is empty
 		looked     bool
-		released   bool
+		reason     reason.Reason
 	}{
-		{name: "watched all the time", controller: func(b *bench) activities.ManagerReader { return watches(b, 10*time.Minute, true) }, released: true},
-		{name: "began to watch meanwhile", controller: func(b *bench) activities.ManagerReader { return watches(b, time.Minute, true) }},
-		{name: "watches no more", controller: func(b *bench) activities.ManagerReader { return watches(b, 10*time.Minute, false) }},
-		{name: "cannot be seen", controller: func(*bench) activities.ManagerReader { return nil }},
-		{name: "cannot be seen, and the migration looked", controller: func(*bench) activities.ManagerReader { return nil }, looked: true, released: true},
+		"watched all the time":                     {controller: watches(10*time.Minute, true), reason: reason.Written},
+		"began to watch meanwhile":                 {controller: watches(time.Minute, true), reason: reason.NotHealthy},
+		"watches no more":                          {controller: watches(10*time.Minute, false), reason: reason.NotHealthy},
+		"cannot be seen":                           {reason: reason.NotHealthy},
+		"cannot be seen, and the migration looked": {looked: true, reason: reason.Written},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.fail()
-			ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
-			b.pass(10 * time.Minute)
-			b.pass(10 * time.Minute)
-			b.acts.Controller = tc.controller(b)
-			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: held, Watched: !tc.looked})
-			require.Equal(t, tc.released, out.End == activities.ActDone, "%s: %s", out.Reason, out.Message)
-			if !tc.released {
-				require.Equal(t, reason.NotHealthy, out.Reason)
-			}
+			ref := b.evicted(10*time.Minute, 10*time.Minute)
+			b.does(tc.controller)
+			out := b.release(activities.ReleaseRequest{MigrationRef: ref, HealthyFor: held, Watched: !tc.looked})
+			require.Equal(t, tc.reason, out.Reason, out.Message)
+			require.Equal(t, endOf(tc.reason), out.End)
 		})
 	}
 }
@@ -113,9 +104,9 @@ func TestAnswersOfPluginsAreTakenAtTheirWordOnly(t *testing.T) {
 		reason reason.Reason
 	}{
 		"proven":             {answer: activities.PluginAnswer{Version: 1, Proven: true}, ok: true, reason: reason.Healthy},
-		"not proven":         {answer: activities.PluginAnswer{Version: 1, Message: "SERVFAIL"}, ok: false, reason: reason.PluginRefuses},
-		"an empty answer":    {answer: activities.PluginAnswer{}, ok: false, reason: reason.PluginSilent},
-		"of another version": {answer: activities.PluginAnswer{Version: 2, Proven: true}, ok: false, reason: reason.PluginSilent},
+		"not proven":         {answer: activities.PluginAnswer{Version: 1, Message: "SERVFAIL"}, reason: reason.PluginRefuses},
+		"an empty answer":    {answer: activities.PluginAnswer{}, reason: reason.PluginSilent},
+		"of another version": {answer: activities.PluginAnswer{Version: 2, Proven: true}, reason: reason.PluginSilent},
 	} {
 		v := tc.answer.Verdict("dns")
 		require.Equal(t, tc.ok, v.OK, name)
@@ -125,16 +116,15 @@ func TestAnswersOfPluginsAreTakenAtTheirWordOnly(t *testing.T) {
 }
 
 // placed is a migration whose new copy on m2 is healthy, or not.
-func placed(t *testing.T, healthy bool) (*bench, activities.ReleaseRequest) {
+func placed(t *testing.T, well bool) (*bench, activities.ReleaseRequest) {
 	b := newBench(t)
 	b.fail()
-	if !healthy {
+	if !well {
 		b.world.HealthyAfter = time.Hour
 	}
-	ref := b.ref(b.evict())
-	b.pass(time.Minute)
-	b.pass(time.Minute)
-	return b, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour, ProvenOn: []karmada.TargetCluster{{Name: "m2", Replicas: 2}}}
+	r := healthy(b.evicted(time.Minute, time.Minute))
+	r.ProvenOn = on("m2")
+	return b, r
 }
 
 var (
@@ -153,23 +143,23 @@ func TestTheReleaseJudgesThePluginsOnceMore(t *testing.T) {
 		moved   bool // the placement is another than the plug-ins were asked about
 		want    activities.ActEnd
 	}{
-		"any: the resource is healthy":            {healthy: true, mode: proof.PluginsAny, moved: false, want: activities.ActDone},
-		"any: it is not, and dns passes":          {healthy: false, mode: proof.PluginsAny, proofs: dnsSays(true), moved: false, want: activities.ActDone},
-		"any: neither does":                       {healthy: false, mode: proof.PluginsAny, proofs: dnsSays(false), moved: false, want: activities.ActRefused},
-		"all: dns does not pass":                  {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(false), moved: false, want: activities.ActRefused},
-		"all: dns has not been asked":             {healthy: true, mode: proof.PluginsAll, moved: false, want: activities.ActRefused},
-		"all: both pass":                          {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(true), moved: false, want: activities.ActDone},
-		"dns passed, but for another placement":   {healthy: false, mode: proof.PluginsAny, proofs: dnsSays(true), moved: true, want: activities.ActRefused},
+		"any: the resource is healthy":            {healthy: true, mode: proof.PluginsAny, want: activities.ActDone},
+		"any: it is not, and dns passes":          {mode: proof.PluginsAny, proofs: dnsSays(true), want: activities.ActDone},
+		"any: neither does":                       {mode: proof.PluginsAny, proofs: dnsSays(false), want: activities.ActRefused},
+		"all: dns does not pass":                  {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(false), want: activities.ActRefused},
+		"all: dns has not been asked":             {healthy: true, mode: proof.PluginsAll, want: activities.ActRefused},
+		"all: both pass":                          {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(true), want: activities.ActDone},
+		"dns passed, but for another placement":   {mode: proof.PluginsAny, proofs: dnsSays(true), moved: true, want: activities.ActRefused},
 		"both passed, dns for another placement":  {healthy: true, mode: proof.PluginsAll, proofs: dnsSays(true), moved: true, want: activities.ActRefused},
-		"all: the resource alone is not healthy ": {healthy: false, mode: proof.PluginsAll, proofs: dnsSays(true), moved: false, want: activities.ActRefused},
+		"all: the resource alone is not healthy ": {mode: proof.PluginsAll, proofs: dnsSays(true), want: activities.ActRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, r := placed(t, tc.healthy)
 			r.Plugins, r.Proofs = proof.Plugins{List: withDNS, Mode: tc.mode}, tc.proofs
 			if tc.moved {
-				r.ProvenOn = []karmada.TargetCluster{{Name: "m3", Replicas: 2}}
+				r.ProvenOn = on("m3")
 			}
-			require.Equal(t, tc.want, must[activities.ActResult](b, activities.NameRelease, r).End)
+			require.Equal(t, tc.want, b.release(r).End)
 		})
 	}
 }
@@ -199,12 +189,12 @@ func TestAFreshProbeOfEachTargetStandsInForDetection(t *testing.T) {
 		reason      reason.Reason
 		asked       []string
 	}{
-		"the target answers":          {probe: true, dead: false, none: false, held: healthy, end: activities.ActDone, reason: reason.Written, asked: []string{"m2"}},
-		"it does not":                 {probe: true, dead: true, none: false, held: healthy, end: activities.ActRefused, reason: reason.ProbeFailed, asked: []string{"m2"}},
-		"nobody may probe":            {probe: false, dead: false, none: false, held: healthy, end: activities.ActRefused, reason: reason.NotHealthy},
-		"it outlasted detection":      {probe: true, dead: true, none: false, held: time.Hour, end: activities.ActDone, reason: reason.Written},
-		"a probe saves no minHealthy": {probe: true, dead: false, none: false, held: time.Second, end: activities.ActRefused, reason: reason.NotHealthy},
-		"this worker cannot probe":    {probe: true, dead: false, none: true, held: healthy, end: activities.ActRefused, reason: reason.ProbeFailed},
+		"the target answers":          {probe: true, held: healthy, end: activities.ActDone, reason: reason.Written, asked: []string{"m2"}},
+		"it does not":                 {probe: true, dead: true, held: healthy, end: activities.ActRefused, reason: reason.ProbeFailed, asked: []string{"m2"}},
+		"nobody may probe":            {held: healthy, end: activities.ActRefused, reason: reason.NotHealthy},
+		"it outlasted detection":      {probe: true, dead: true, held: time.Hour, end: activities.ActDone, reason: reason.Written},
+		"a probe saves no minHealthy": {probe: true, held: time.Second, end: activities.ActRefused, reason: reason.NotHealthy},
+		"this worker cannot probe":    {probe: true, none: true, held: healthy, end: activities.ActRefused, reason: reason.ProbeFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -212,11 +202,9 @@ func TestAFreshProbeOfEachTargetStandsInForDetection(t *testing.T) {
 			if b.acts.Prober = p; tc.none {
 				b.acts.Prober = nil
 			}
-			b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute}) // the source answers
-			ref := b.ref(b.evict())
-			b.pass(time.Minute)
-			b.pass(time.Minute)
-			out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: tc.held, Probe: tc.probe})
+			maintained(b)
+			ref := b.evicted(time.Minute, time.Minute)
+			out := b.release(activities.ReleaseRequest{MigrationRef: ref, HealthyFor: tc.held, Probe: tc.probe})
 			require.Equal(t, tc.end, out.End, out.Message)
 			require.Equal(t, tc.reason, out.Reason)
 			require.Equal(t, tc.asked, p.asked)

@@ -50,21 +50,14 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 			before := len(b.world.Log(""))
 			b.acts.Settings.ModeExceptions = exceptions
 
-			r := b.evictRequest()
-			r.Key, r.UID = appKey("other"), ""
-			evicted := must[activities.EvictResult](b, activities.NameEvict, r)
-			require.Equal(t, reason.ModeObserve, evicted.Reason)
-			taint := activities.TaintRequest{
-				AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
-			}
-			require.Equal(t, reason.ModeObserve, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Refused)
+			require.Equal(t, reason.ModeObserve, b.evictNamed("other").Reason)
+			require.Equal(t, reason.ModeObserve, b.taint(b.taints()).Refused)
 			require.Len(t, b.world.Log(""), before, "nothing new was begun")
 
 			b.world.SetReady("m1", true)
-			released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
+			released := b.release(healthy(ref))
 			require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
-			untaint := activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
-			require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, untaint).Ours)
+			require.Empty(t, b.taint(untaint).Ours)
 		})
 	}
 }
@@ -91,53 +84,26 @@ func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
 	evidence := "ResourceBinding shop/x carries a task of producer TaintManager for cluster m3"
 	b.acts.SecondEvictor = func() string { return evidence }
 
-	r := b.evictRequest()
-	r.Key, r.UID = appKey("other"), ""
-	evicted := must[activities.EvictResult](b, activities.NameEvict, r)
+	evicted := b.evictNamed("other")
 	require.Equal(t, activities.EvictRefused, evicted.End)
 	require.Equal(t, reason.SecondEvictor, evicted.Reason)
 	require.Contains(t, evicted.Message, evidence)
-	checked := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
-		Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{{Key: appKey("other")}},
-	})
-	require.Equal(t, reason.SecondEvictor, checked.Checks[0].Reason, "no permit is requested for it")
-	taint := activities.TaintRequest{AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce}
-	for what, begin := range map[string]func(*activities.TaintRequest){
-		"a taint of a rule": func(r *activities.TaintRequest) { r.Add, r.EvacuationTaint = b.ripe(), activities.EvacuationTaintPut },
-		"a drain":           func(r *activities.TaintRequest) { r.Drain = &karmada.Drain{Who: "kim", Why: "repair"} },
-		"an ordered taint": func(r *activities.TaintRequest) {
-			order, wrong := karmada.ParseTaint("example.com/out:NoExecute")
-			require.Empty(t, wrong)
-			order.Who, order.Why = "kim", "repair"
-			r.Order = &order
-		},
+	require.Equal(t, reason.SecondEvictor, b.check("other")[0].Reason, "no permit is requested for it")
+	for what, r := range map[string]activities.TaintRequest{
+		"a taint of a rule": b.taints(), "a drain": b.drainRequest(), "an ordered taint": b.orderRequest(),
 	} {
-		r := taint
-		begin(&r)
-		require.Equal(t, reason.SecondEvictor, must[activities.TaintResult](b, activities.NameWriteTaints, r).Refused, what)
+		require.Equal(t, reason.SecondEvictor, b.taint(r).Refused, what)
 	}
 	require.Len(t, b.world.Log(""), before, "nothing new was begun")
 
 	b.world.SetReady("m1", true)
-	released := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: b.acts.Settings.Terms.Detection})
+	released := b.release(healthy(ref))
 	require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
-	taint.RemoveAll = true
-	require.Empty(t, must[activities.TaintResult](b, activities.NameWriteTaints, taint).Ours)
+	require.Empty(t, b.taint(untaint).Ours)
 
 	evidence = ""
 	b.fail()
-	require.Equal(t, activities.EvictWritten, must[activities.EvictResult](b, activities.NameEvict, r).End, "when nothing speaks for one any more it goes on")
-}
-
-// Rules: R4.15-27.
-func TestHoldsOfDependentsWaitBesideASecondEvictor(t *testing.T) {
-	b := newBench(t)
-	b.fail()
-	b.acts.SecondEvictor = func() string { return "flags" }
-	out := must[activities.DependentsResult](b, activities.NameHoldDependents, activities.DependentsRequest{
-		MigrationRef: activities.MigrationRef{Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), Mode: rules.ModeEnforce, Owner: "o"},
-	})
-	require.Equal(t, reason.SecondEvictor, out.Reason)
+	require.Equal(t, activities.EvictWritten, b.evictNamed("other").End, "when nothing speaks for one any more it goes on")
 }
 
 // Rules: R4.1-33, R4.5-4, R4.5-5.
@@ -177,39 +143,31 @@ func TestARateThatAnOperatorSetReplacesTheConfiguredOne(t *testing.T) {
 
 // Rules: R4.1-47, R4.5-30, R4.5-32.
 func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
+	lost := activities.Recall{Lost: true, Why: reason.StateLost}
 	for name, c := range map[string]struct {
-		arrange func(*bench)
-		want    activities.Recall
+		world func(*bench)
+		want  activities.Recall
 	}{
-		"first start": {arrange: func(*bench) {}, want: activities.Recall{Why: reason.FirstStart}},
+		"first start": {want: activities.Recall{Why: reason.FirstStart}},
 		"a previous run left its orders": {
-			arrange: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Memo: []byte("{}")} }, want: activities.Recall{Memo: []byte("{}")},
+			world: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Memo: []byte("{}")} }, want: activities.Recall{Memo: []byte("{}")},
 		},
-		"a previous run was lost": {
-			arrange: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true} },
-			want:    activities.Recall{Lost: true, Why: reason.StateLost},
-		},
-		"no previous run, yet a Lifeboat taint": {arrange: func(b *bench) { b.fail() }, want: activities.Recall{Lost: true, Why: reason.StateLost}},
-		"no previous run, and a cluster that a rule only cordoned": {arrange: func(b *bench) {
-			b.world.ChangeCluster("m1", func(x *karmada.Cluster) {
-				x.Taints = append(x.Taints, corev1.Taint{Key: "full", Effect: corev1.TaintEffectNoSchedule})
-				x.Added = append(x.Added, karmada.AddedTaint{Key: "full", Effect: corev1.TaintEffectNoSchedule, Rule: "full"})
-			})
-		}, want: activities.Recall{Why: reason.FirstStart}},
+		"a previous run was lost":               {world: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true} }, want: lost},
+		"no previous run, yet a Lifeboat taint": {world: (*bench).fail, want: lost},
+		"no previous run, and a cluster that a rule only cordoned": {world: m1Is(func(x *karmada.Cluster) {
+			x.Taints = append(x.Taints, corev1.Taint{Key: "full", Effect: corev1.TaintEffectNoSchedule})
+			x.Added = append(x.Added, karmada.AddedTaint{Key: "full", Effect: corev1.TaintEffectNoSchedule, Rule: "full"})
+		}), want: activities.Recall{Why: reason.FirstStart}},
 		"no previous run, yet a record of a stop": {
-			arrange: func(b *bench) { b.world.RecordStop("m1", karmada.StoppedBy{Who: "jane"}) }, want: activities.Recall{Lost: true, Why: reason.StateLost},
+			world: func(b *bench) { b.world.RecordStop("m1", karmada.StoppedBy{Who: "jane"}) }, want: lost,
 		},
 		"no previous run, yet a hold of Lifeboat's": {
-			arrange: func(b *bench) {
-				b.world.Change(appKey("app"), func(x *karmada.Binding) {
-					x.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReason}}
-				})
-			}, want: activities.Recall{Lost: true, Why: reason.StateLost},
+			world: app(func(x *karmada.Binding) { x.Tasks = task(karmada.TaskReason, "") }), want: lost,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			c.arrange(b)
+			b.does(c.world)
 			require.Equal(t, c.want, must[activities.Recall](b, activities.NameRecallPacer, activities.RecallRequest{RunID: "r"}))
 		})
 	}

@@ -14,43 +14,43 @@ import (
 
 // Rules: R4.8-17, R4.9-61.
 func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
+	standing := func(b *bench) {
+		b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
+	}
+	gone := func(b *bench) { b.world.DropWork("karmada-es-m1", "old") }
 	for name, c := range map[string]struct {
-		arrange      func(*bench, *activities.EndRequest)
+		world        func(*bench)
+		ask          func(*bench, *activities.EndRequest)
 		asked, ended int
 	}{
-		"the cluster is back":   {arrange: func(*bench, *activities.EndRequest) {}, asked: 1, ended: 0},
-		"the cluster is away":   {arrange: func(b *bench, _ *activities.EndRequest) { b.world.SetReady("m1", false) }, asked: 0, ended: 0},
-		"the failover observes": {arrange: func(_ *bench, r *activities.EndRequest) { r.Mode = rules.ModeObserve }, asked: 0, ended: 0},
-		"the Work is not being deleted": {arrange: func(b *bench, _ *activities.EndRequest) {
-			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
-		}, asked: 0, ended: 0},
-		"the Work is wanted again": {arrange: func(b *bench, _ *activities.EndRequest) {
-			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
-			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Clusters = []karmada.TargetCluster{{Name: "m1", Replicas: 2}} })
-		}, asked: 0, ended: 1},
-		"another Work has its name":                      {arrange: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].UID = "w0" }, asked: 0, ended: 1},
-		"the Work is gone":                               {arrange: func(b *bench, _ *activities.EndRequest) { b.world.DropWork("karmada-es-m1", "old") }, asked: 0, ended: 1},
-		"the cluster was deleted, and its Works with it": {arrange: func(b *bench, _ *activities.EndRequest) { b.world.DeleteCluster("m1") }, asked: 0, ended: 0},
-		"another cluster has its name": {arrange: func(b *bench, r *activities.EndRequest) {
-			b.world.DropWork("karmada-es-m1", "old")
-			r.ClusterUID = "older"
-		}, asked: 0, ended: 0},
-		"its binding was deleted": {arrange: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].Key = appKey("nobody") }, asked: 0, ended: 0},
+		"the cluster is back":                            {asked: 1},
+		"the cluster is away":                            {world: notReady("m1")},
+		"the failover observes":                          {ask: func(_ *bench, r *activities.EndRequest) { r.Mode = rules.ModeObserve }},
+		"the Work is not being deleted":                  {world: standing},
+		"the Work is wanted again":                       {world: func(b *bench) { b.does(standing).moveApp("m1") }, ended: 1},
+		"another Work has its name":                      {ask: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].UID = "w0" }, ended: 1},
+		"the Work is gone":                               {world: gone, ended: 1},
+		"the cluster was deleted, and its Works with it": {world: func(b *bench) { b.world.DeleteCluster("m1") }},
+		"another cluster has its name":                   {world: gone, ask: func(_ *bench, r *activities.EndRequest) { r.ClusterUID = "older" }},
+		"its binding was deleted":                        {ask: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].Key = appKey("nobody") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.moveApp("m2")
 			b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1", Deleting: true})
-			r := activities.EndRequest{Cluster: "m1", Mode: rules.ModeEnforce, PendingPurges: []record.PendingPurge{
+			b.does(c.world)
+			out := b.endOldCopies(asked(b, activities.EndRequest{Cluster: "m1", Mode: rules.ModeEnforce, PendingPurges: []record.PendingPurge{
 				{Key: appKey("app"), Namespace: "karmada-es-m1", Work: "old", UID: "w1"},
-			}}
-			c.arrange(b, &r)
-			out := must[activities.EndResult](b, activities.NameEndOldCopies, r)
+			}}, c.ask))
 			require.Equal(t, c.asked, out.Asked)
 			require.Len(t, b.world.Log("end"), c.asked)
 			require.Len(t, out.Ended, c.ended)
 		})
 	}
+}
+
+func (b *bench) endOldCopies(r activities.EndRequest) activities.EndResult {
+	return must[activities.EndResult](b, activities.NameEndOldCopies, r)
 }
 
 // Rules: R4.8-17.
@@ -69,13 +69,13 @@ func TestEndOldCopies_KeepsToItsRateAndReadsOnWhereItMayNotWrite(t *testing.T) {
 		}
 		return nil
 	}
-	out := must[activities.EndResult](b, activities.NameEndOldCopies, r)
+	out := b.endOldCopies(r)
 	require.Equal(t, reason.Forbidden, out.Reason)
 	require.Len(t, out.Ended, 1, "what is gone is seen all the same")
 	b.world.Fail = nil
 	began := b.now
 	b.world.OnWait = func(d time.Duration) { b.now = b.now.Add(d) }
-	out = must[activities.EndResult](b, activities.NameEndOldCopies, r)
+	out = b.endOldCopies(r)
 	require.Equal(t, 4, out.Asked)
 	require.Equal(t, reason.None, out.Reason)
 	require.Equal(t, activities.EndShares*3*time.Second/20, b.now.Sub(began), "all shares together: 20 per second")

@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -221,14 +222,11 @@ func TestRelease_ReadsItsTargetsAnew(t *testing.T) {
 	recent := activities.NewRecent(b.world, world.Clock{W: b.world})
 	b.acts.Recent = recent
 	b.fail()
-	ref := b.ref(must[activities.EvictResult](b, activities.NameEvict, b.evictRequest()))
-	b.pass(10 * time.Minute)
-	b.pass(10 * time.Minute)
+	ref := b.evicted(10*time.Minute, 10*time.Minute)
 	_, err := recent.Clusters(t.Context())
 	require.NoError(t, err)
 	b.world.SetReady("m2", false)
-	out := must[activities.ActResult](b, activities.NameRelease, activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour})
-	require.Equal(t, activities.ActRefused, out.End)
+	require.Equal(t, reason.TargetNotReady, b.release(healthy(ref)).Reason)
 	require.Empty(t, b.world.Log("release"))
 }
 
@@ -240,10 +238,7 @@ func TestEvict_ReadsItsSourceAnew(t *testing.T) {
 	b.fail()
 	_, err := recent.Clusters(t.Context())
 	require.NoError(t, err)
-	b.world.SetReady("m1", true)
-	out := must[activities.EvictResult](b, activities.NameEvict, b.evictRequest())
-	require.NotEqual(t, activities.EvictWritten, out.End)
-	require.Empty(t, b.world.Log("evict"))
+	evictRow{world: ready("m1"), end: activities.EvictNotAffected, reason: reason.NoTaint}.run(t, b, b.evictRequest())
 }
 
 // leases counts the reads of the manager's Lease.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,26 +16,22 @@ import (
 func TestKubernetes119862And13258WhatRecoversAtTheLastMomentStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(*bench)
-		end       activities.EvictEnd
+		evictRow
 	}{
-		"nothing happened":           {meanwhile: func(*bench) {}, end: activities.EvictWritten},
-		"it is Ready again":          {meanwhile: func(b *bench) { b.world.SetReady("m1", true) }, end: activities.EvictNotAffected},
-		"an operator took the taint": {meanwhile: func(b *bench) { b.world.DropTaint("m1", downKey) }, end: activities.EvictNotAffected},
+		"nothing happened":           {evictRow: evictRow{end: activities.EvictWritten, reason: reason.Written}},
+		"it is Ready again":          {meanwhile: ready("m1"), evictRow: evictRow{end: activities.EvictNotAffected, reason: reason.NoTaint}},
+		"an operator took the taint": {meanwhile: noTaint, evictRow: evictRow{end: activities.EvictNotAffected, reason: reason.NoTaint}},
 		"another one has its name": {meanwhile: func(b *bench) {
 			b.world.DeleteCluster("m1")
 			b.world.AddCluster("m1")
-		}, end: activities.EvictClusterGone},
+		}, evictRow: evictRow{end: activities.EvictClusterGone, reason: reason.ClusterGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.fail()
-			before := must[activities.PreCheckResult](b, activities.NamePreCheck, activities.PreCheckRequest{
-				Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{{Key: appKey("app"), UID: "uid-shop/app"}},
-			})
-			require.Equal(t, activities.CheckPass, before.Checks[0].End, "%+v", before)
-			b.meanwhile(func() { c.meanwhile(b) })
-			require.Equal(t, c.end, b.evict().End)
-			require.Equal(t, c.end == activities.EvictWritten, len(b.world.Log("evict")) == 1)
+			require.Equal(t, activities.CheckPass, b.check("app")[0].End)
+			b.meanwhile(c.meanwhile)
+			c.run(t, b, b.evictRequest())
 		})
 	}
 }

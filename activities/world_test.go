@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
@@ -99,13 +100,9 @@ func newBench(t *testing.T) *bench {
 	for _, name := range []string{"m1", "m2", "m3"} {
 		b.world.AddCluster(name)
 	}
-	b.world.AddRule(rules.Rule{
-		Name: "not-ready",
-		MatchConditions: []rules.MatchCondition{{
-			ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse},
-		}},
-		Taints: []karmada.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute, RemoveOnMismatch: time.Minute}},
-	})
+	rule := downWhile("not-ready", corev1.ConditionFalse)
+	rule.Taints[0].AddOnMatch, rule.Taints[0].RemoveOnMismatch = time.Minute, time.Minute
+	b.world.AddRule(rule)
 	b.bind("app")
 	settings := activities.Settings{Terms: world.Terms(), Pace: world.Pace()}
 	settings.Terms.Mode = rules.ModeEnforce
@@ -117,6 +114,15 @@ func newBench(t *testing.T) *bench {
 	b.env = suite.NewTestActivityEnvironment()
 	b.acts.Register(b.env)
 	return b
+}
+
+// downWhile is a rule that asks for a hard taint while the condition Ready has a status.
+func downWhile(name string, status corev1.ConditionStatus) rules.Rule {
+	return rules.Rule{
+		Name:            name,
+		MatchConditions: []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{status}}},
+		Taints:          []karmada.RuleTaint{{Key: downKey, Effect: corev1.TaintEffectNoExecute}},
+	}
 }
 
 func appKey(name string) karmada.BindingKey {
@@ -132,7 +138,7 @@ func (b *bench) bind(name string, edit ...func(*karmada.Binding)) {
 			SpreadConstraints: []karmada.SpreadConstraint{{SpreadByField: "cluster", MinGroups: 1, MaxGroups: 1}},
 			ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDuplicated},
 		},
-		Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}},
+		Clusters: on("m1"),
 	}
 	for _, e := range edit {
 		e(&x)
@@ -159,15 +165,158 @@ func must[R any](b *bench, name string, request any) R {
 	return out
 }
 
+// The activities of the bench, by what they do.
+func (b *bench) taint(r activities.TaintRequest) activities.TaintResult {
+	return must[activities.TaintResult](b, activities.NameWriteTaints, r)
+}
+
+func (b *bench) assess(r activities.AssessRequest) activities.Assessment {
+	return must[activities.Assessment](b, activities.NameAssessCluster, r)
+}
+
+func (b *bench) list(r activities.ListRequest) activities.TargetingPage {
+	return must[activities.TargetingPage](b, activities.NameListTargeting, r)
+}
+
+func (b *bench) listed() activities.TargetingPage {
+	return b.list(activities.ListRequest{Cluster: "m1", Mode: rules.ModeEnforce})
+}
+
+func (b *bench) preChecks(r activities.PreCheckRequest) activities.PreCheckResult {
+	return must[activities.PreCheckResult](b, activities.NamePreCheck, r)
+}
+
+func (b *bench) evicts(r activities.EvictRequest) activities.EvictResult {
+	return must[activities.EvictResult](b, activities.NameEvict, r)
+}
+
+func (b *bench) look(r activities.MigrationRef) activities.Observation {
+	return must[activities.Observation](b, activities.NameObserve, r)
+}
+
+func (b *bench) work(r activities.WorkRequest) activities.WorkState {
+	return must[activities.WorkState](b, activities.NameObserveWork, r)
+}
+
+func (b *bench) release(r activities.ReleaseRequest) activities.ActResult {
+	return must[activities.ActResult](b, activities.NameRelease, r)
+}
+
+func (b *bench) restore(r activities.RestoreRequest) activities.ActResult {
+	return must[activities.ActResult](b, activities.NameRestore, r)
+}
+
+func (b *bench) holdAgain(r activities.MigrationRef) activities.ActResult {
+	return must[activities.ActResult](b, activities.NameHoldAgain, r)
+}
+
+func (b *bench) orphans(cluster string) activities.OrphanPage {
+	return must[activities.OrphanPage](b, activities.NameFindOrphans, activities.OrphanRequest{Cluster: cluster})
+}
+
+func (b *bench) holdDependents(r activities.DependentsRequest) activities.DependentsResult {
+	return must[activities.DependentsResult](b, activities.NameHoldDependents, r)
+}
+
+func (b *bench) dropDependents(r activities.DependentsRequest) activities.DependentsResult {
+	return must[activities.DependentsResult](b, activities.NameDropDependents, r)
+}
+
+func (b *bench) policies(r activities.PoliciesRequest) activities.PoliciesResult {
+	return must[activities.PoliciesResult](b, activities.NameAssessPolicies, r)
+}
+
+// healthy is the release of a migration whose copies have been healthy for long.
+func healthy(ref activities.MigrationRef) activities.ReleaseRequest {
+	return activities.ReleaseRequest{MigrationRef: ref, HealthyFor: time.Hour}
+}
+
+// does changes the bench as the row of a table says.
+func (b *bench) does(changes ...func(*bench)) *bench {
+	for _, change := range changes {
+		if change != nil {
+			change(b)
+		}
+	}
+	return b
+}
+
+// asked is a request as the row of a table changes it.
+func asked[R any](b *bench, r R, change func(*bench, *R)) R {
+	if change != nil {
+		change(b, &r)
+	}
+	return r
+}
+
+// app changes the binding of app.
+func app(edit func(*karmada.Binding)) func(*bench) {
+	return func(b *bench) { b.world.Change(appKey("app"), edit) }
+}
+
+// m1Is changes the cluster m1.
+func m1Is(edit func(*karmada.Cluster)) func(*bench) {
+	return func(b *bench) { b.world.ChangeCluster("m1", edit) }
+}
+
+// ready and notReady change what Karmada says of a cluster.
+func ready(cluster string) func(*bench) { return func(b *bench) { b.world.SetReady(cluster, true) } }
+
+func notReady(cluster string) func(*bench) {
+	return func(b *bench) { b.world.SetReady(cluster, false) }
+}
+
+func workerObserves(b *bench) { b.acts.Settings.Terms.Mode = rules.ModeObserve }
+
+// maintained has an operator put a hard taint on m1, which goes on to answer.
+func maintained(b *bench) {
+	b.world.PutTaint("m1", corev1.Taint{Key: "maintenance", Effect: corev1.TaintEffectNoExecute})
+}
+
+func malformed(x *karmada.Binding) { x.Malformed = "spec.placement: a number" }
+
+// on is a placement of two replicas on each cluster.
+func on(clusters ...string) (targets []karmada.TargetCluster) {
+	for _, name := range clusters {
+		targets = append(targets, karmada.TargetCluster{Name: name, Replicas: 2})
+	}
+	return targets
+}
+
+// task is Lifeboat's task for m1.
+func task(reason, owner string) []karmada.Task {
+	return []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: owner}}
+}
+
+// needs are the dependents of a workload, as its annotation lists them.
+func needs(list string) map[string]string {
+	return map[string]string{karmada.AnnotationDependencies: list}
+}
+
+// endOf is how an act ends for a reason: every reason but written is a refusal.
+func endOf(r reason.Reason) activities.ActEnd {
+	if r == reason.Written {
+		return activities.ActDone
+	}
+	return activities.ActRefused
+}
+
 // fail lets m1 fail and has it tainted by us, as a failover would.
 func (b *bench) fail() {
 	b.t.Helper()
 	b.world.SetReady("m1", false)
-	r := must[activities.TaintResult](b, activities.NameWriteTaints, activities.TaintRequest{
-		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
-	})
-	require.Len(b.t, r.Ours, 2)
+	require.Len(b.t, b.taint(b.taints()).Ours, 2)
 }
+
+// taints asks for the taint of the rule and the evacuation taint.
+func (b *bench) taints() activities.TaintRequest {
+	return activities.TaintRequest{
+		AssessRequest: m1, FailoverID: "e1", Mode: rules.ModeEnforce, Add: b.ripe(), EvacuationTaint: activities.EvacuationTaintPut,
+	}
+}
+
+// untaint asks for the removal of all of Lifeboat's taints.
+var untaint = activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
 
 func (b *bench) ripe() []rules.RuleObservation {
 	return []rules.RuleObservation{{
@@ -182,9 +331,9 @@ func (b *bench) permit() pace.Permit {
 }
 
 // meanwhile has something happen while an eviction waits for its moment.
-func (b *bench) meanwhile(do func()) {
+func (b *bench) meanwhile(do func(*bench)) {
 	b.early = time.Millisecond
-	b.world.OnWait = func(time.Duration) { do() }
+	b.world.OnWait = func(time.Duration) { b.does(do) }
 }
 
 // serverClock is the bench's, with what the server's clock says.
@@ -206,15 +355,24 @@ func (b *bench) evictRequest() activities.EvictRequest {
 
 func (b *bench) evict() activities.EvictResult {
 	b.t.Helper()
-	return must[activities.EvictResult](b, activities.NameEvict, b.evictRequest())
+	return b.evicts(b.evictRequest())
 }
 
 // ref is the migration after a written eviction.
 func (b *bench) ref(out activities.EvictResult) activities.MigrationRef {
-	return activities.MigrationRef{
-		Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), UID: "uid-shop/app", Mode: rules.ModeEnforce, Owner: "owner-1",
-		Baseline: out.Baseline, Generation: out.Generation, Written: b.now,
+	ref := b.evictRequest().MigrationRef
+	ref.Baseline, ref.Generation, ref.Written = out.Baseline, out.Generation, b.now
+	return ref
+}
+
+// evicted is the migration of app, whose eviction was written, after some time.
+func (b *bench) evicted(passed ...time.Duration) activities.MigrationRef {
+	b.t.Helper()
+	ref := b.ref(b.evict())
+	for _, d := range passed {
+		b.pass(d)
 	}
+	return ref
 }
 
 // pass moves the clock and lets the world follow.
