@@ -15,6 +15,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -32,9 +33,7 @@ func alone(t *testing.T) {
 
 func load(t *testing.T, from Sources) Config {
 	t.Helper()
-	c, err := Load(from)
-	require.NoError(t, err)
-	return c
+	return fixtures.Must(Load(from))(t)
 }
 
 func write(t *testing.T, content string) string {
@@ -46,8 +45,7 @@ func write(t *testing.T, content string) string {
 
 func TestNothingConfiguredIsTheDefault(t *testing.T) {
 	alone(t)
-	c := load(t, Sources{})
-	require.Equal(t, Default(), c)
+	require.Equal(t, Default(), load(t, Sources{}))
 }
 
 // Rules: R4.15-1, R4.15-8.
@@ -90,8 +88,7 @@ func TestThePrintedDefaultsReadBack(t *testing.T) {
 	alone(t)
 	var out strings.Builder
 	require.NoError(t, Default().PrintYAML(&out))
-	c := load(t, Sources{File: write(t, out.String())})
-	require.Equal(t, Default().Tree(), c.Tree())
+	require.Equal(t, Default().Tree(), load(t, Sources{File: write(t, out.String())}).Tree())
 }
 
 func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
@@ -110,8 +107,7 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 func TestTheFileIsNamedByTheEnvironmentWhereNoFlagDoes(t *testing.T) {
 	alone(t)
 	t.Setenv(FileVariable, write(t, "instance: eu\n"))
-	c := load(t, Sources{})
-	require.Equal(t, "eu", c.Instance)
+	require.Equal(t, "eu", load(t, Sources{}).Instance)
 }
 
 // Workers of two instances on one queue would act on each other's Karmada.
@@ -122,8 +118,7 @@ func TestEachInstanceHasATaskQueueOfItsOwn(t *testing.T) {
 		"lifeboat-eu": {"instance=eu"},
 		"said":        {"instance=eu", "taskQueue=said"},
 	} {
-		c := load(t, Sources{Set: set})
-		require.Equal(t, want, c.TaskQueue)
+		require.Equal(t, want, load(t, Sources{Set: set}).TaskQueue)
 	}
 }
 
@@ -135,10 +130,9 @@ defaults:
   tolerations:
   - {key: cluster.karmada.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
 `)})
-	seconds := int64(300)
 	require.Equal(t, []corev1.Toleration{{
 		Key: "cluster.karmada.io/not-ready", Operator: corev1.TolerationOpExists,
-		Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+		Effect: corev1.TaintEffectNoExecute, TolerationSeconds: fixtures.Ptr(int64(300)),
 	}}, c.Defaults.Tolerations)
 	require.Equal(t, []string{"kube-system", "tools"}, c.ExcludeNamespaces)
 }
@@ -159,7 +153,7 @@ rules: {karmadaPolicies: perhaps, addOnMatch: -1s}
 	var problems Problems
 	require.ErrorAs(t, err, &problems)
 	message := err.Error()
-	for _, want := range []string{
+	fixtures.ContainsAll(t, message,
 		`mode = "dry-run" (from `, `want observe or enforce`,
 		`pace.evictonRate (from `,
 		`pace.evictionRate = "fast" (from LIFEBOAT_PACE_EVICTION_RATE): want a number from 0 to 1000, or unlimited`,
@@ -170,9 +164,7 @@ rules: {karmadaPolicies: perhaps, addOnMatch: -1s}
 		`LIFEBOAT_MOOD (from the environment): no key has this variable`,
 		`windows.inflight (from the command line): unknown key, did you mean windows.inFlight?`,
 		`health.minHealthy = "" (from the command line): want key=value`,
-	} {
-		require.Contains(t, message, want)
-	}
+	)
 	require.Len(t, problems, 11)
 	require.NotContains(t, message, "good", "what has a mistyped name may be a secret")
 }
@@ -237,8 +229,7 @@ func TestWhatIsRefused(t *testing.T) {
 	} {
 		t.Run(pair, func(t *testing.T) {
 			alone(t)
-			_, err := Load(Sources{Set: []string{pair}})
-			require.ErrorContains(t, err, want)
+			require.ErrorContains(t, fixtures.Err(Load(Sources{Set: []string{pair}})), want)
 		})
 	}
 }
@@ -246,9 +237,7 @@ func TestWhatIsRefused(t *testing.T) {
 // printed is a configuration as lifeboat config print -o json has it.
 func printed(t *testing.T, c Config) string {
 	t.Helper()
-	text, err := json.Marshal(c.Tree())
-	require.NoError(t, err)
-	return string(text)
+	return string(fixtures.Must(json.Marshal(c.Tree()))(t))
 }
 
 // Rules: R4.6-21.
@@ -292,11 +281,9 @@ func TestAnUnlimitedRateIsAllowedAndPrinted(t *testing.T) {
 func TestAFileThatIsNoYAMLOrRepeatsAKeyIsRefused(t *testing.T) {
 	alone(t)
 	for _, content := range []string{"mode: [", "mode: observe\nmode: enforce\n", "- a list\n"} {
-		_, err := Load(Sources{File: write(t, content)})
-		require.ErrorContains(t, err, "read configuration", content)
+		require.ErrorContains(t, fixtures.Err(Load(Sources{File: write(t, content)})), "read configuration", content)
 	}
-	_, err := Load(Sources{File: filepath.Join(t.TempDir(), "absent.yaml")})
-	require.ErrorContains(t, err, "read configuration")
+	require.ErrorContains(t, fixtures.Err(Load(Sources{File: filepath.Join(t.TempDir(), "absent.yaml")})), "read configuration")
 }
 
 func TestVariablesOfAKubernetesServiceAreNotOurs(t *testing.T) {
@@ -338,11 +325,9 @@ func TestACertificateAndItsKeyNeedEachOther(t *testing.T) {
 func TestWhatIsNotEncryptedIsRefusedOnlyWhereSomethingIs(t *testing.T) {
 	alone(t)
 	require.False(t, Default().Encryption.RefuseClear)
-	_, err := Load(Sources{Set: []string{"encryption.refuseClear=true"}})
-	require.ErrorContains(t, err, "encryption.keyFile")
+	require.ErrorContains(t, fixtures.Err(Load(Sources{Set: []string{"encryption.refuseClear=true"}})), "encryption.keyFile")
 	t.Setenv("LIFEBOAT_ENCRYPTION_REFUSE_CLEAR", "true")
-	c := load(t, Sources{Set: []string{"encryption.keyFile=keys"}})
-	require.True(t, c.Encryption.RefuseClear)
+	require.True(t, load(t, Sources{Set: []string{"encryption.keyFile=keys"}}).Encryption.RefuseClear)
 }
 
 // everyKind has a value other than the default in each form that a key has.

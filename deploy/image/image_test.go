@@ -29,6 +29,15 @@ import (
 
 const root = "../.."
 
+// must is the value of a call that must not fail: must(read())(t).
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		require.NoError(t, err)
+		return value
+	}
+}
+
 // built is what TestMain builds once for all tests.
 var built struct {
 	archive string
@@ -62,17 +71,14 @@ func wanted(from, out string) options {
 // unpack reads the archive as an engine would.
 func unpack(t *testing.T, folder, archive string) layout.Path {
 	t.Helper()
-	in, err := os.Open(archive)
-	require.NoError(t, err)
+	in := must(os.Open(archive))(t)
 	defer in.Close()
 	each(t, in, func(header *tar.Header, data []byte) {
 		name := filepath.Join(folder, header.Name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		require.NoError(t, os.WriteFile(name, data, 0o600))
 	})
-	at, err := layout.FromPath(folder)
-	require.NoError(t, err)
-	return at
+	return must(layout.FromPath(folder))(t)
 }
 
 func each(t *testing.T, in io.Reader, do func(*tar.Header, []byte)) {
@@ -83,9 +89,7 @@ func each(t *testing.T, in io.Reader, do func(*tar.Header, []byte)) {
 			return
 		}
 		require.NoError(t, err)
-		data, err := io.ReadAll(r)
-		require.NoError(t, err)
-		do(header, data)
+		do(header, must(io.ReadAll(r))(t))
 	}
 }
 
@@ -101,14 +105,11 @@ func theImage(t *testing.T) v1.Image {
 // only is the image of an archive that holds one.
 func only(t *testing.T, archive string) v1.Image {
 	t.Helper()
-	index, err := unpack(t, filepath.Join(filepath.Dir(archive), "layout"), archive).ImageIndex()
-	require.NoError(t, err)
-	manifest, err := index.IndexManifest()
-	require.NoError(t, err)
+	index := must(unpack(t, filepath.Join(filepath.Dir(archive), "layout"), archive).ImageIndex())(t)
+	manifest := must(index.IndexManifest())(t)
 	require.Len(t, manifest.Manifests, 1)
 	require.Equal(t, "lifeboat:v1.2.3", manifest.Manifests[0].Annotations["io.containerd.image.name"])
-	image, err := index.Image(manifest.Manifests[0].Digest)
-	require.NoError(t, err)
+	image := must(index.Image(manifest.Manifests[0].Digest))(t)
 	require.NoError(t, validate.Image(image))
 	return image
 }
@@ -116,12 +117,10 @@ func only(t *testing.T, archive string) v1.Image {
 // entries are the files of an image by their path, without the folders.
 func entries(t *testing.T, image v1.Image) content {
 	t.Helper()
-	layers, err := image.Layers()
-	require.NoError(t, err)
+	layers := must(image.Layers())(t)
 	found := content{}
 	for _, l := range layers {
-		in, err := l.Uncompressed()
-		require.NoError(t, err)
+		in := must(l.Uncompressed())(t)
 		each(t, in, func(header *tar.Header, data []byte) {
 			require.Zero(t, header.Uid)
 			require.Zero(t, header.Gid)
@@ -137,11 +136,8 @@ func entries(t *testing.T, image v1.Image) content {
 
 func TestTheImageRunsAsNobodyAndHoldsNothingElse(t *testing.T) {
 	image := theImage(t)
-	digest, err := image.Digest()
-	require.NoError(t, err)
-	require.Equal(t, built.digest, digest, "what was printed is what a registry would say")
-	config, err := image.ConfigFile()
-	require.NoError(t, err)
+	require.Equal(t, built.digest, must(image.Digest())(t), "what was printed is what a registry would say")
+	config := must(image.ConfigFile())(t)
 	require.Equal(t, "65532:65532", config.Config.User)
 	require.Equal(t, []string{"/usr/local/bin/lifeboat"}, config.Config.Entrypoint)
 	require.Equal(t, "v1.2.3", config.Config.Labels["org.opencontainers.image.version"])
@@ -194,8 +190,7 @@ func copySources(t *testing.T) string {
 			require.NoError(t, os.CopyFS(filepath.Join(target, name), os.DirFS(filepath.Join(root, name))))
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
+		data := must(os.ReadFile(filepath.Join(root, name)))(t)
 		require.NoError(t, os.WriteFile(filepath.Join(target, name), data, 0o600))
 	}
 	return target
@@ -204,8 +199,7 @@ func copySources(t *testing.T) string {
 // sources are what Containerfile.dockerignore lets an engine see.
 func sources(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile("Containerfile.dockerignore")
-	require.NoError(t, err)
+	data := must(os.ReadFile("Containerfile.dockerignore"))(t)
 	var names []string
 	for line := range strings.Lines(string(data)) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
@@ -223,14 +217,9 @@ func TestTheSameSourcesMakeTheSameImageAnywhere(t *testing.T) {
 	require.NoError(t, os.WriteFile(settings, []byte("GOFLAGS=-tags=netgo\nGOAMD64=v3\n"), 0o600))
 	t.Setenv("GOENV", settings)
 	again := filepath.Join(t.TempDir(), "again.tar")
-	digest, err := build(t.Context(), wanted(copySources(t), again))
-	require.NoError(t, err)
-	require.Equal(t, built.digest, digest)
-	first, err := os.ReadFile(built.archive)
-	require.NoError(t, err)
-	second, err := os.ReadFile(again)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(first, second), "the archives differ")
+	require.Equal(t, built.digest, must(build(t.Context(), wanted(copySources(t), again)))(t))
+	first := must(os.ReadFile(built.archive))(t)
+	require.True(t, bytes.Equal(first, must(os.ReadFile(again))(t)), "the archives differ")
 }
 
 // stand-ins for programs: what is held here is how several platforms are put together.
@@ -238,25 +227,18 @@ func TestSeveralPlatformsAreOneIndex(t *testing.T) {
 	o := wanted(root, filepath.Join(t.TempDir(), "several.tar"))
 	var images []platformImage
 	for _, name := range []string{"linux/amd64", "linux/arm64"} {
-		platform, err := v1.ParsePlatform(name)
-		require.NoError(t, err)
-		image, err := assemble(content{"/usr/local/bin/lifeboat": {[]byte(name), 0o755}}, o, *platform)
-		require.NoError(t, err)
+		platform := must(v1.ParsePlatform(name))(t)
+		image := must(assemble(content{"/usr/local/bin/lifeboat": {[]byte(name), 0o755}}, o, *platform))(t)
 		images = append(images, platformImage{image, *platform})
 	}
-	digest, err := write(images, o)
-	require.NoError(t, err)
-	outer, err := unpack(t, t.TempDir(), o.out).ImageIndex()
-	require.NoError(t, err)
-	manifest, err := outer.IndexManifest()
-	require.NoError(t, err)
+	digest := must(write(images, o))(t)
+	outer := must(unpack(t, t.TempDir(), o.out).ImageIndex())(t)
+	manifest := must(outer.IndexManifest())(t)
 	require.Len(t, manifest.Manifests, 1)
 	require.Equal(t, digest, manifest.Manifests[0].Digest)
-	index, err := outer.ImageIndex(digest)
-	require.NoError(t, err)
+	index := must(outer.ImageIndex(digest))(t)
 	require.NoError(t, validate.Index(index))
-	inner, err := index.IndexManifest()
-	require.NoError(t, err)
+	inner := must(index.IndexManifest())(t)
 	var platforms []string
 	for _, m := range inner.Manifests {
 		platforms = append(platforms, m.Platform.String())
@@ -275,11 +257,9 @@ func TestAWrongCommandLineBuildsNothing(t *testing.T) {
 
 // The image that an engine builds differs in its base alone.
 func TestTheContainerfileMakesTheSameImage(t *testing.T) {
-	data, err := os.ReadFile("Containerfile")
-	require.NoError(t, err)
+	data := must(os.ReadFile("Containerfile"))(t)
 	lines := strings.Split(string(data), "\n")
-	config, err := theImage(t).ConfigFile()
-	require.NoError(t, err)
+	config := must(theImage(t).ConfigFile())(t)
 	require.Contains(t, lines, "USER "+config.Config.User)
 	require.Contains(t, lines, "WORKDIR "+config.Config.WorkingDir)
 	require.Contains(t, lines, `ENTRYPOINT ["`+strings.Join(config.Config.Entrypoint, `", "`)+`"]`)
@@ -288,8 +268,7 @@ func TestTheContainerfileMakesTheSameImage(t *testing.T) {
 		require.Contains(t, lines, `RUN go build -trimpath -buildvcs=false -ldflags "-s -w -X `+versionVariable+
 			`=${VERSION}" -o /out/`+name+" "+pkg)
 	}
-	toolchain, err := os.ReadFile(filepath.Join(root, "tests", "toolchain.sh"))
-	require.NoError(t, err)
+	toolchain := must(os.ReadFile(filepath.Join(root, "tests", "toolchain.sh")))(t)
 	needs := regexp.MustCompile(`(?m)^need=(.+)$`).FindSubmatch(toolchain)
 	require.NotNil(t, needs)
 	require.Contains(t, string(data), "golang:"+string(needs[1])+" AS build")
@@ -300,8 +279,7 @@ func TestTheContainerfileMakesTheSameImage(t *testing.T) {
 func TestAnEngineIsGivenEveryFolderOfTheProduct(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./controller", "./worker")
 	cmd.Dir = root
-	out, err := cmd.Output()
-	require.NoError(t, err)
+	out := must(cmd.Output())(t)
 	given := sources(t)
 	for line := range strings.Lines(string(out)) {
 		ours, ok := strings.CutPrefix(strings.TrimSpace(line), "github.com/lifeboat-failover/lifeboat/")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/audit"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,8 +43,7 @@ func TestWhatWasAppendedIsReadBack(t *testing.T) {
 		require.Len(t, trail.Files, 2, name)
 		require.Equal(t, []record.Audit{numbered(1), numbered(2), numbered(4)}, trail.Records, "%s: by time, each once", name)
 	}
-	trail, err := audit.Read(t.Context(), file.Path, func(r *record.Audit) bool { return r.ID == "e/2" })
-	require.NoError(t, err)
+	trail := fixtures.Must(audit.Read(t.Context(), file.Path, func(r *record.Audit) bool { return r.ID == "e/2" }))(t)
 	require.Equal(t, []record.Audit{numbered(2)}, trail.Records)
 }
 
@@ -64,8 +64,7 @@ func TestAWorkerThatStartsEndsATornLineAndWritesNoBlankOne(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 			require.NoError(t, out.Close())
-			now, err := os.ReadFile(path)
-			require.NoError(t, err)
+			now := fixtures.Must(os.ReadFile(path))(t)
 			require.True(t, strings.HasPrefix(string(now), c.want+"{"), string(now))
 		})
 	}
@@ -82,8 +81,7 @@ func TestRotatedFilesAreReadWithTheNewest(t *testing.T) {
 		require.NoError(t, lines.Append(t.Context(), []record.Audit{long}))
 	}
 	require.NoError(t, out.Close())
-	trail, err := audit.Read(t.Context(), file.Path, nil)
-	require.NoError(t, err)
+	trail := fixtures.Must(audit.Read(t.Context(), file.Path, nil))(t)
 	require.Greater(t, len(trail.Files), 1, "it was rotated")
 	require.Len(t, trail.Records, 5)
 }
@@ -101,22 +99,19 @@ func TestLinesThatAreNoRecordsArePassedOver(t *testing.T) {
 {"apiVersion":"audit.lifeboat.dev/v1","id":"e/4","time":"2026-03-01T04:00:00Z"}
 {"apiVersion":"audit.lifeboat.dev/v1","id":"e/5","ti`
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pod.log"), []byte(lines), 0o600))
-	packed, err := os.Create(filepath.Join(dir, "pod.log.1.gz"))
-	require.NoError(t, err)
+	packed := fixtures.Must(os.Create(filepath.Join(dir, "pod.log.1.gz")))(t)
 	z := gzip.NewWriter(packed)
-	_, err = z.Write([]byte(`{"apiVersion":"audit.lifeboat.dev/v1","id":"e/0","time":"2026-03-01T02:00:00Z"}`))
+	_, err := z.Write([]byte(`{"apiVersion":"audit.lifeboat.dev/v1","id":"e/0","time":"2026-03-01T02:00:00Z"}`))
 	require.NoError(t, errors.Join(err, z.Close(), packed.Close()))
 
-	trail, err := audit.Read(t.Context(), dir, nil)
-	require.NoError(t, err)
+	trail := fixtures.Must(audit.Read(t.Context(), dir, nil))(t)
 	var ids []string
 	for _, r := range trail.Records {
 		ids = append(ids, r.ID)
 	}
 	require.Equal(t, []string{"e/0", "e/1", "e/4"}, ids)
 	require.Equal(t, 1, trail.Newer)
-	_, err = audit.Read(t.Context(), filepath.Join(dir, "nothing"), nil)
-	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorIs(t, fixtures.Err(audit.Read(t.Context(), filepath.Join(dir, "nothing"), nil)), os.ErrNotExist)
 }
 
 // half writes a part of what it is given, once, and fails.
@@ -141,9 +136,7 @@ func TestATornLineCostsNoOther(t *testing.T) {
 	require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(out.String()), 0o600))
-	trail, err := audit.Read(t.Context(), path, nil)
-	require.NoError(t, err)
-	require.Equal(t, []record.Audit{numbered(1)}, trail.Records)
+	require.Equal(t, []record.Audit{numbered(1)}, fixtures.Must(audit.Read(t.Context(), path, nil))(t).Records)
 }
 
 func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
@@ -155,9 +148,7 @@ func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "taken")))
 	require.NoError(t, lines.Append(t.Context(), []record.Audit{numbered(1)}))
 	require.NoError(t, out.Close())
-	trail, err := audit.Read(t.Context(), dir+"/taken", nil)
-	require.NoError(t, err)
-	require.Len(t, trail.Records, 1)
+	require.Len(t, fixtures.Must(audit.Read(t.Context(), dir+"/taken", nil))(t).Records, 1)
 }
 
 func TestAReadThatIsCalledOffEnds(t *testing.T) {
@@ -165,8 +156,7 @@ func TestAReadThatIsCalledOffEnds(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := audit.Read(ctx, path, nil)
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, fixtures.Err(audit.Read(ctx, path, nil)), context.Canceled)
 }
 
 // stuck is a stream that takes nothing until it is let go.
@@ -202,9 +192,7 @@ func TestASinkThatTakesNothingHoldsNobodyUp(t *testing.T) {
 // section is the first column of the table below a heading of docs/audit.md.
 func section(t *testing.T, heading string) []string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/audit.md")
-	require.NoError(t, err)
-	_, after, found := strings.Cut(string(page), "\n## "+heading+"\n")
+	_, after, found := strings.Cut(string(fixtures.Must(os.ReadFile("../../docs/audit.md"))(t)), "\n## "+heading+"\n")
 	require.True(t, found, heading)
 	after, _, _ = strings.Cut(after, "\n## ")
 	var first []string
@@ -227,13 +215,10 @@ func TestTheSchemaIsTheOneThatIsDocumented(t *testing.T) {
 	}
 	require.Equal(t, fields, section(t, "Fields"))
 	var kinds []string
-	source, err := os.ReadFile("../record/audit.go")
-	require.NoError(t, err)
+	source := fixtures.Must(os.ReadFile("../record/audit.go"))(t)
 	for _, m := range regexp.MustCompile(`(?m)^\tAudit\w+ +Kind = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
 		kinds = append(kinds, m[1])
 	}
 	require.Equal(t, kinds, section(t, "Kinds"))
-	page, err := os.ReadFile("../../docs/audit.md")
-	require.NoError(t, err)
-	require.Contains(t, string(page), "`"+record.Version+"`")
+	require.Contains(t, string(fixtures.Must(os.ReadFile("../../docs/audit.md"))(t)), "`"+record.Version+"`")
 }

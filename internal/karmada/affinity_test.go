@@ -49,9 +49,7 @@ func TestAffinitySelects(t *testing.T) {
 		"a cluster without zones is In none":          {affinity: &karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "east-2")}, cluster: bare, want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := tc.affinity.Selects(tc.cluster)
-			require.NoError(t, err)
-			require.Equal(t, tc.want, got)
+			require.Equal(t, tc.want, fixtures.Must(tc.affinity.Selects(tc.cluster))(t))
 		})
 	}
 }

@@ -63,10 +63,9 @@ func TestDependentsAreNamedAsKarmadaNamesTheirBindings(t *testing.T) {
 		{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","namespace":"shop","name":"system:Reader"},
 		{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"onecfg"},
 		{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`}}
-	d := karmada.DependenciesOf(b)
 	require.Equal(t, karmada.Dependencies{Known: true, Selected: true, Keys: []karmada.BindingKey{
 		{Namespace: "default", Name: "onecfg-configmap"}, {Namespace: "shop", Name: "system.reader-role"},
-	}}, d)
+	}}, karmada.DependenciesOf(b))
 	require.False(t, karmada.DependenciesOf(&karmada.Binding{}).Any())
 	for _, empty := range []string{"", "[]", "null"} {
 		b.Annotations[karmada.AnnotationDependencies] = empty

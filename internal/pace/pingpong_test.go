@@ -34,8 +34,7 @@ func TestTheMemoryOfMovesIsCarriedAndBounded(t *testing.T) {
 	}
 	n, _ := log.Since("shop/cart", fixtures.At(2))
 	require.Zero(t, n, "the oldest is forgotten first")
-	raw, err := json.Marshal(log)
-	require.NoError(t, err)
+	raw := fixtures.Must(json.Marshal(log))(t)
 	require.Less(t, len(raw), 400_000)
 	var carried pace.MigrationLog
 	require.NoError(t, json.Unmarshal(raw, &carried))
@@ -43,8 +42,7 @@ func TestTheMemoryOfMovesIsCarriedAndBounded(t *testing.T) {
 	n, _ = carried.Since("shop/app29999", fixtures.At(2))
 	require.Equal(t, 1, n)
 	log.Add("shop/late", fixtures.T0.Add(2*time.Hour))
-	raw, err = json.Marshal(log)
-	require.NoError(t, err)
+	raw = fixtures.Must(json.Marshal(log))(t)
 	require.Less(t, len(raw), 50, "an hour later nothing of it is left")
 	for _, bad := range []string{`1`, `"?"`, `"AAAA"`} {
 		require.Error(t, json.Unmarshal([]byte(bad), &carried), bad)

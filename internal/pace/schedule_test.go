@@ -50,8 +50,7 @@ func TestApart(t *testing.T) {
 func TestSchedule_Unlimited_CountsWhatIsOut(t *testing.T) {
 	endless := pace.Pace{Tier: pace.TierNormal, Unlimited: true}
 	var s pace.Schedule
-	g := s.Grant(endless, fixtures.T0, "m1", 3)
-	require.Equal(t, fixtures.T0.Add(pace.PermitsEnd), g.Ends())
+	require.Equal(t, fixtures.T0.Add(pace.PermitsEnd), s.Grant(endless, fixtures.T0, "m1", 3).Ends())
 	require.Equal(t, 1, s.Room(endless, limits, fixtures.T0))
 	for n := range int64(2) {
 		require.True(t, s.Use(3-n, fixtures.T0))

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -72,9 +73,7 @@ func TestFailoverStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			current := phase.FailoverSuspected
 			for _, e := range s.events {
-				next, err := phase.NextFailover(current, e)
-				require.NoError(t, err)
-				current = next
+				current = fixtures.Must(phase.NextFailover(current, e))(t)
 			}
 			require.Equal(t, s.end, current)
 		})
@@ -117,9 +116,7 @@ func TestMigrationStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			current := s.from
 			for _, e := range s.events {
-				next, err := phase.NextMigration(current, e)
-				require.NoError(t, err)
-				current = next
+				current = fixtures.Must(phase.NextMigration(current, e))(t)
 			}
 			require.Equal(t, s.end, current)
 		})
@@ -129,8 +126,7 @@ func TestMigrationStories(t *testing.T) {
 // What the recovery table forbids must not be drawable.
 func TestForbiddenMoves(t *testing.T) {
 	for _, e := range []phase.MigrationEvent{phase.EventRecovered, phase.EventRestoreOrdered, needsOperator} {
-		_, err := phase.NextMigration(phase.MigrationPurging, e)
-		require.Error(t, err, "what is released is not put back (%s)", e)
+		require.Error(t, fixtures.Err(phase.NextMigration(phase.MigrationPurging, e)), "what is released is not put back (%s)", e)
 	}
 	_, err := phase.NextMigration(phase.MigrationEvicting, phase.EventRestoreOrdered)
 	require.ErrorContains(t, err, "migration: no transition from Evicting on RestoreOrdered", "the write's answer is awaited first")
@@ -138,56 +134,47 @@ func TestForbiddenMoves(t *testing.T) {
 	require.Error(t, err, "nothing is released before it is proven")
 	_, err = phase.NextFailover(phase.FailoverSettling, phase.EventConditionsBad)
 	require.ErrorContains(t, err, "failover: no transition from Settling on ConditionsBad", "after abandon and restore it is a new attempt")
-	_, err = phase.NextFailover(phase.FailoverStopped, phase.EventConfirmed)
-	require.Error(t, err, "a stopped failover applies no rule")
-	_, err = phase.NextFailover(phase.FailoverStopped, phase.EventCancelOrdered)
-	require.Error(t, err)
+	require.Error(t, fixtures.Err(phase.NextFailover(phase.FailoverStopped, phase.EventConfirmed)), "a stopped failover applies no rule")
+	require.Error(t, fixtures.Err(phase.NextFailover(phase.FailoverStopped, phase.EventCancelOrdered)))
 }
 
-func TestEveryFailoverPhase(t *testing.T) {
-	for _, p := range failoverPhases {
+// everyPhase plays every event in every phase: a refused move leaves the phase, and a phase is terminal when
+// nothing leads out of it.
+func everyPhase[P comparable, E any](t *testing.T, phases []P, events []E, next func(P, E) (P, error), terminal func(P) bool) {
+	t.Helper()
+	for _, p := range phases {
 		leaves := 0
-		for _, e := range failoverEvents {
-			next, err := phase.NextFailover(p, e)
+		for _, e := range events {
+			reached, err := next(p, e)
 			if err != nil {
-				require.Equal(t, p, next, "a refused move leaves the phase")
+				require.Equal(t, p, reached, "a refused move leaves the phase")
 				continue
 			}
 			leaves++
-			require.Contains(t, failoverPhases, next)
+			require.Contains(t, phases, reached)
 		}
-		require.Equal(t, p.Terminal(), leaves == 0, "%s is terminal when nothing leads out of it", p)
+		require.Equal(t, terminal(p), leaves == 0, p)
+	}
+}
+
+func TestEveryFailoverPhase(t *testing.T) {
+	everyPhase(t, failoverPhases, failoverEvents, phase.NextFailover, phase.Failover.Terminal)
+	for _, p := range failoverPhases {
 		if p.Terminal() {
 			continue
 		}
-		gone, err := phase.NextFailover(p, phase.EventClusterGone)
-		require.NoError(t, err)
-		require.Equal(t, phase.FailoverGone, gone)
+		require.Equal(t, phase.FailoverGone, fixtures.Must(phase.NextFailover(p, phase.EventClusterGone))(t))
 		if p != phase.FailoverStopped {
-			stopped, err := phase.NextFailover(p, phase.EventCancelOrdered)
-			require.NoError(t, err)
-			require.Equal(t, phase.FailoverStopped, stopped)
+			require.Equal(t, phase.FailoverStopped, fixtures.Must(phase.NextFailover(p, phase.EventCancelOrdered))(t))
 		}
 	}
 }
 
 func TestEveryMigrationPhase(t *testing.T) {
+	everyPhase(t, migrationPhases, migrationEvents, phase.NextMigration, phase.Migration.Terminal)
 	for _, p := range migrationPhases {
-		leaves := 0
-		for _, e := range migrationEvents {
-			next, err := phase.NextMigration(p, e)
-			if err != nil {
-				require.Equal(t, p, next, "a refused move leaves the phase")
-				continue
-			}
-			leaves++
-			require.Contains(t, migrationPhases, next)
-		}
-		require.Equal(t, p.Terminal(), leaves == 0, "%s is terminal when nothing leads out of it", p)
 		if !p.Terminal() {
-			done, err := phase.NextMigration(p, gone)
-			require.NoError(t, err)
-			require.Equal(t, phase.MigrationDone, done)
+			require.Equal(t, phase.MigrationDone, fixtures.Must(phase.NextMigration(p, gone))(t))
 		}
 	}
 }

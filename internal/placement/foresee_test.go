@@ -21,20 +21,20 @@ func ofResource(uid types.UID) func(*karmada.Binding) {
 //
 // Rules: R4.6-35.
 func TestPreCheck_DividesByWebster_AndNamesThoseThatGetReplicas(t *testing.T) {
-	weights := []karmada.StaticWeight{fixtures.Weight(3, "m2"), fixtures.Weight(2, "m3"), fixtures.Weight(1, "m4")}
-	three := fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4"))
+	weights := []karmada.StaticWeight{weight(3, "m2"), weight(2, "m3"), weight(1, "m4")}
+	three := fleet(m2(), m3(), m4())
 	for name, tc := range map[string]preCheckCase{
-		"every one gets some":                   {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 14)}, weights...), fleet: three, candidates: []string{"m2", "m3", "m4"}},
-		"the lightest gets none":                {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}, weights...), fleet: three, candidates: []string{"m2", "m3"}},
-		"ties go by name":                       {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1)}), fleet: three, candidates: []string{"m2"}},
-		"backwards where the uid's hash is odd": {binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1)}), ofResource("b")), fleet: three, candidates: []string{"m4"}},
-		"forwards where it is even":             {binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1)}), ofResource("a")), fleet: three, candidates: []string{"m2"}},
-		"a million replicas take no time":       {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2_000_000_000)}, weights...), fleet: three, candidates: []string{"m2", "m3", "m4"}},
+		"every one gets some":                   {binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 14)}, weights...), fleet: three, candidates: "m2 m3 m4"},
+		"the lightest gets none":                {binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 2)}, weights...), fleet: three, candidates: "m2 m3"},
+		"ties go by name":                       {binding: divided(on("m1", 1)), fleet: three, candidates: "m2"},
+		"backwards where the uid's hash is odd": {binding: with(divided(on("m1", 1)), ofResource("b")), fleet: three, candidates: "m4"},
+		"forwards where it is even":             {binding: with(divided(on("m1", 1)), ofResource("a")), fleet: three, candidates: "m2"},
+		"a million replicas take no time":       {binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 2_000_000_000)}, weights...), fleet: three, candidates: "m2 m3 m4"},
 		"before 1.16 the heaviest gets what is left": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1)}, weights...), fleet: three, change: following(15), candidates: []string{"m2"},
+			binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 1)}, weights...), fleet: three, change: following(15), candidates: "m2",
 		},
 		"before 1.16 a tie may go to a dead cluster": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1)}), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3", fixtures.NotReady)), change: following(15),
+			binding: divided(on("m1", 1)), fleet: fleet(m2(), m3(notReady)), change: following(15),
 			reason: reason.NoTarget, message: "m3 is not Ready",
 		},
 	} {
@@ -44,18 +44,18 @@ func TestPreCheck_DividesByWebster_AndNamesThoseThatGetReplicas(t *testing.T) {
 
 // Rules: R4.6-34, R4.6-44.
 func TestPreCheck_FollowsTheReleaseOfKarmada(t *testing.T) {
-	overlap := fixtures.May(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "e1")})
-	two := fixtures.Fleet(fixtures.Cluster("m2", in("east", "e1", ""), in("east", "e2", "")))
+	overlap := may(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "e1")})
+	two := fleet(m2(in("east", "e1", ""), in("east", "e2", "")))
 	two[0].Zones = []string{"e1", "e2"}
 	for name, tc := range map[string]preCheckCase{
-		"one zone in common suffices":    {binding: fixtures.With(fixtures.Duplicated("m1"), overlap), fleet: two, candidates: []string{"m2"}},
-		"before 1.18 all must be listed": {binding: fixtures.With(fixtures.Duplicated("m1"), overlap), fleet: two, change: following(17), reason: reason.NoTarget},
-		"since 1.18 one suffices":        {binding: fixtures.With(fixtures.Duplicated("m1"), overlap), fleet: two, change: following(18), candidates: []string{"m2"}},
-		"an empty fieldSelector selects": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(&karmada.ClusterAffinity{FieldSelector: &karmada.FieldSelector{}})), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
+		"one zone in common suffices":    {binding: with(duplicated("m1"), overlap), fleet: two, candidates: "m2"},
+		"before 1.18 all must be listed": {binding: with(duplicated("m1"), overlap), fleet: two, change: following(17), reason: reason.NoTarget},
+		"since 1.18 one suffices":        {binding: with(duplicated("m1"), overlap), fleet: two, change: following(18), candidates: "m2"},
+		"an empty fieldSelector selects": {binding: with(duplicated("m1"), may(&karmada.ClusterAffinity{FieldSelector: &karmada.FieldSelector{}})), fleet: fleet(m2()), candidates: "m2"},
 		"an empty weightPreference spreads": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}), fixtures.Spread(3, 3), func(b *karmada.Binding) {
+			binding: with(divided(on("m1", 2)), spread(3, 3), func(b *karmada.Binding) {
 				b.Placement.ReplicaScheduling.WeightPreference = &karmada.WeightPreference{}
-			}), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), reason: reason.SpreadUnsatisfied, message: "spread wants 3",
+			}), fleet: fleet(m2(), m3()), reason: reason.SpreadUnsatisfied, message: "spread wants 3",
 		},
 	} {
 		t.Run(name, tc.run)
@@ -69,19 +69,19 @@ func TestPreCheck_FollowsTheReleaseOfKarmada(t *testing.T) {
 func TestPreCheck_CountsRoomNodeByNode(t *testing.T) {
 	models := func(m ...karmada.NodeModel) func(*karmada.Cluster) {
 		return func(c *karmada.Cluster) {
-			c.Capacity = &karmada.Capacity{Allocatable: fixtures.Quantities("pods", 5000, "cpu", 500, "nvidia.com/gpu", 8), Allocated: fixtures.Quantities("pods", 0), Models: m}
+			c.Capacity = &karmada.Capacity{Allocatable: quantities("pods", 5000, "cpu", 500, "nvidia.com/gpu", 8), Allocated: quantities("pods", 0), Models: m}
 		}
 	}
 	node := func(count int64) karmada.NodeModel {
-		return karmada.NodeModel{Min: fixtures.Quantities("cpu", 4), Count: count}
+		return karmada.NodeModel{Min: quantities("cpu", 4), Count: count}
 	}
 	empty := func(b *karmada.Binding) { b.HasRequirements = true }
 	for name, tc := range map[string]preCheckCase{
-		"one node holds 110 pods":              {binding: fixtures.With(byAvailable(fixtures.On("m1", 110)), empty), fleet: fixtures.Fleet(fixtures.Cluster("m2", models(node(1)))), candidates: []string{"m2"}},
-		"and no more":                          {binding: fixtures.With(byAvailable(fixtures.On("m1", 111)), empty), fleet: fixtures.Fleet(fixtures.Cluster("m2", models(node(1)))), reason: reason.NoCapacity},
-		"without requirements only pods count": {binding: byAvailable(fixtures.On("m1", 111)), fleet: fixtures.Fleet(fixtures.Cluster("m2", models(node(1)))), candidates: []string{"m2"}},
-		"a resource that no grade names":       {binding: fixtures.With(byAvailable(fixtures.On("m1", 1)), asking("nvidia.com/gpu", 1)), fleet: fixtures.Fleet(fixtures.Cluster("m2", models(node(1)))), reason: reason.NoCapacity},
-		"no nodes counted, no room":            {binding: fixtures.With(byAvailable(fixtures.On("m1", 1)), asking("cpu", 1)), fleet: fixtures.Fleet(fixtures.Cluster("m2", models(node(0)))), reason: reason.NoCapacity},
+		"one node holds 110 pods":              {binding: with(byAvailable(on("m1", 110)), empty), fleet: fleet(m2(models(node(1)))), candidates: "m2"},
+		"and no more":                          {binding: with(byAvailable(on("m1", 111)), empty), fleet: fleet(m2(models(node(1)))), reason: reason.NoCapacity},
+		"without requirements only pods count": {binding: byAvailable(on("m1", 111)), fleet: fleet(m2(models(node(1)))), candidates: "m2"},
+		"a resource that no grade names":       {binding: with(byAvailable(on("m1", 1)), asking("nvidia.com/gpu", 1)), fleet: fleet(m2(models(node(1)))), reason: reason.NoCapacity},
+		"no nodes counted, no room":            {binding: with(byAvailable(on("m1", 1)), asking("cpu", 1)), fleet: fleet(m2(models(node(0)))), reason: reason.NoCapacity},
 	} {
 		t.Run(name, tc.run)
 	}
@@ -100,28 +100,28 @@ func TestPreCheck_WhatTheEvictionDoesNotDecide_IsBlocked(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]preCheckCase{
-		"a reschedule is pending": {binding: fixtures.With(fixtures.Duplicated("m1"), triggered), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.SchedulingPending, message: "rescheduleTriggeredAt"},
+		"a reschedule is pending": {binding: with(duplicated("m1"), triggered), fleet: fleet(m2()), reason: reason.SchedulingPending, message: "rescheduleTriggeredAt"},
 		"one that was answered is not": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), triggered, func(b *karmada.Binding) { b.Status.LastScheduled = &later }), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+			binding: with(duplicated("m1"), triggered, func(b *karmada.Binding) { b.Status.LastScheduled = &later }), fleet: fleet(m2()), candidates: "m2",
 		},
 		"the placement is not applied": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.PlacementPending = true }), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+			binding: with(duplicated("m1"), func(b *karmada.Binding) { b.PlacementPending = true }), fleet: fleet(m2()),
 			reason: reason.SchedulingPending, message: "apply its placement",
 		},
 		"nothing makes the scheduler look again": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0), fixtures.On("m2", 3)}), fixtures.Scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0)), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+			binding: with(divided(on("m1", 0), on("m2", 3)), fixtures.Scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0)), fleet: fleet(m2()),
 			reason: reason.SchedulingPending, message: "has not accepted its targets",
 		},
 		"it looks again by itself": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2)}), fixtures.Scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+			binding: with(divided(on("m1", 1), on("m2", 2)), fixtures.Scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0)), fleet: fleet(m2()), candidates: "m2",
 		},
-		"no replicas":              {binding: fixtures.With(fixtures.Duplicated("m1"), zero), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NoReplicas},
-		"no replicas, a survivor":  {binding: fixtures.With(fixtures.Duplicated("m1", "m2"), zero), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NoReplicas},
-		"a survivor holds nothing": {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0), fixtures.On("m2", 0), fixtures.On("m3", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3", fixtures.NotReady)), reason: reason.NoTarget},
+		"no replicas":              {binding: with(duplicated("m1"), zero), fleet: fleet(m2()), reason: reason.NoReplicas},
+		"no replicas, a survivor":  {binding: with(duplicated("m1", "m2"), zero), fleet: fleet(m2()), reason: reason.NoReplicas},
+		"a survivor holds nothing": {binding: divided(on("m1", 0), on("m2", 0), on("m3", 2)), fleet: fleet(m2(), m3(notReady)), reason: reason.NoTarget},
 		"components beside replicas": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) {
-				b.Components = []karmada.Component{{Name: "main", Replicas: 2, Request: fixtures.Quantities("cpu", 1)}}
-			}), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotSupportedComps, message: "beside spec.replicas",
+			binding: with(duplicated("m1"), func(b *karmada.Binding) {
+				b.Components = []karmada.Component{{Name: "main", Replicas: 2, Request: quantities("cpu", 1)}}
+			}), fleet: fleet(m2()), reason: reason.NotSupportedComps, message: "beside spec.replicas",
 		},
 	} {
 		t.Run(name, tc.run)
@@ -134,10 +134,10 @@ func TestPreCheck_MarginIsTakenFromEveryRoom(t *testing.T) {
 		return func(in *placement.PreCheckInput) { in.Margin = percent }
 	}
 	for name, tc := range map[string]preCheckCase{
-		"enough beside the margin": {binding: byAvailable(fixtures.On("m1", 8)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(10))), change: margin(20), candidates: []string{"m2"}},
-		"not enough beside it":     {binding: byAvailable(fixtures.On("m1", 9)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(10))), change: margin(20), reason: reason.NoCapacity, message: "with a margin of 20 %"},
-		"Aggregated, too":          {binding: aggregatedOver(fixtures.On("m1", 9)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(10))), change: margin(20), reason: reason.NoCapacity},
-		"static weights need none": {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 9)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(10))), change: margin(20), candidates: []string{"m2"}},
+		"enough beside the margin": {binding: byAvailable(on("m1", 8)), fleet: fleet(m2(room(10))), change: margin(20), candidates: "m2"},
+		"not enough beside it":     {binding: byAvailable(on("m1", 9)), fleet: fleet(m2(room(10))), change: margin(20), reason: reason.NoCapacity, message: "with a margin of 20 %"},
+		"Aggregated, too":          {binding: aggregatedOver(on("m1", 9)), fleet: fleet(m2(room(10))), change: margin(20), reason: reason.NoCapacity},
+		"static weights need none": {binding: divided(on("m1", 9)), fleet: fleet(m2(room(10))), change: margin(20), candidates: "m2"},
 	} {
 		t.Run(name, tc.run)
 	}

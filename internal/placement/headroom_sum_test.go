@@ -48,8 +48,7 @@ func TestAHeadroomThatGrowsAnswersAsOneMadeAtOnce(t *testing.T) {
 			all = append(all, onTheWay(t, n))
 			grows.Add(all[n])
 		}
-		ask := append([]karmada.BindingKey{{Name: "nobody"}}, all[len(all)-1].Key, all[0].Key)
-		for _, key := range ask {
+		for _, key := range append([]karmada.BindingKey{{Name: "nobody"}}, all[len(all)-1].Key, all[0].Key) {
 			fresh := NewHeadroom()
 			for _, b := range all {
 				if b.Key != key {

@@ -18,15 +18,15 @@ import (
 func TestKarmada5803NothingIsEvictedWithoutAPlaceToGo(t *testing.T) {
 	for name, tc := range map[string]preCheckCase{
 		"by name": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(fixtures.Names("m1"))), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
+			binding: with(duplicated("m1"), may(names("m1"))), fleet: fleet(m2(), m3()),
 			reason: reason.Pinned, message: "the placement allows no cluster but m1",
 		},
 		"by label": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})})),
-			fleet:   fixtures.Fleet(fixtures.Cluster("m2", fixtures.Labelled("tier", "silver"))), reason: reason.NoTarget,
+			binding: with(duplicated("m1"), may(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})})),
+			fleet:   fleet(m2(labelled("tier", "silver"))), reason: reason.NoTarget,
 		},
 		"one cluster of two, the other is down as well": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(fixtures.Names("m1", "m2"))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+			binding: with(duplicated("m1"), may(names("m1", "m2"))), fleet: fleet(m2(notReady), m3()),
 			reason: reason.NoTarget, message: "m2 is not Ready",
 		},
 	} {
@@ -38,13 +38,13 @@ func TestKarmada5803NothingIsEvictedWithoutAPlaceToGo(t *testing.T) {
 //
 // Rules: R4.6-1, R4.6-13, R4.6-49.
 func TestKarmada5150AConfigPinnedToTheClusterStays(t *testing.T) {
-	config := fixtures.With(fixtures.NonWorkload("m1"), fixtures.May(fixtures.Names("m1")), func(b *karmada.Binding) {
+	config := with(nonWorkload("m1"), may(names("m1")), func(b *karmada.Binding) {
 		b.Resource = karmada.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
 	})
-	preCheckCase{binding: config, fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.Pinned}.run(t)
+	preCheckCase{binding: config, fleet: fleet(m2()), reason: reason.Pinned}.run(t)
 	// Somebody may expect more clusters of a label, and of two names one may be mistyped.
-	for _, affinity := range []*karmada.ClusterAffinity{{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})}, fixtures.Names("m1", "m7")} {
-		preCheckCase{binding: fixtures.With(config, fixtures.May(affinity)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NoTarget}.run(t)
+	for _, affinity := range []*karmada.ClusterAffinity{{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})}, names("m1", "m7")} {
+		preCheckCase{binding: with(config, may(affinity)), fleet: fleet(m2()), reason: reason.NoTarget}.run(t)
 	}
 }
 
@@ -56,17 +56,17 @@ func TestKarmada7550ComponentsAreSizedTogether(t *testing.T) {
 	flink := func(b *karmada.Binding) {
 		b.Replicas, b.Clusters[0].Replicas = 0, 0
 		b.Components = []karmada.Component{
-			{Name: "jobmanager", Replicas: 1, Request: fixtures.Quantities("cpu", 1)}, {Name: "taskmanager", Replicas: 4, Request: fixtures.Quantities("cpu", 2)},
+			{Name: "jobmanager", Replicas: 1, Request: quantities("cpu", 1)}, {Name: "taskmanager", Replicas: 4, Request: quantities("cpu", 2)},
 		}
 	}
 	cores := func(n int) func(*karmada.Cluster) {
-		return having(fixtures.Quantities("pods", 100, "cpu", n), fixtures.Quantities("pods", 0))
+		return having(quantities("pods", 100, "cpu", n), quantities("pods", 0))
 	}
 	preCheckCase{
-		binding: fixtures.With(fixtures.Duplicated("m1"), flink), fleet: fixtures.Fleet(fixtures.Cluster("m2", cores(8))),
+		binding: with(duplicated("m1"), flink), fleet: fleet(m2(cores(8))),
 		reason: reason.NoCapacity, message: "no room for its components",
 	}.run(t)
-	preCheckCase{binding: fixtures.With(fixtures.Duplicated("m1"), flink), fleet: fixtures.Fleet(fixtures.Cluster("m2", cores(9))), candidates: []string{"m2"}}.run(t)
+	preCheckCase{binding: with(duplicated("m1"), flink), fleet: fleet(m2(cores(9))), candidates: "m2"}.run(t)
 }
 
 // The scheduler looks at a component workload again only when it is told to.
@@ -74,12 +74,12 @@ func TestKarmada7550ComponentsAreSizedTogether(t *testing.T) {
 // Rules: R4.6-20.
 func TestKarmada7065AComponentWorkloadIsRescheduledOrNotTouched(t *testing.T) {
 	parts := func(request ...any) *karmada.Binding {
-		return fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0)}), func(b *karmada.Binding) {
-			b.Components = []karmada.Component{{Name: "jobmanager", Replicas: 1, Request: fixtures.Quantities(request...)}}
+		return with(divided(on("m1", 0)), func(b *karmada.Binding) {
+			b.Components = []karmada.Component{{Name: "jobmanager", Replicas: 1, Request: quantities(request...)}}
 		})
 	}
-	preCheckCase{binding: parts("cpu", 1), fleet: fixtures.Fleet(fixtures.Cluster("m2", having(fixtures.Quantities("pods", 9, "cpu", 9), fixtures.Quantities("pods", 0)))), candidates: []string{"m2"}, reschedule: true}.run(t)
-	preCheckCase{binding: parts(), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ComponentsUnsized}.run(t)
+	preCheckCase{binding: parts("cpu", 1), fleet: fleet(m2(having(quantities("pods", 9, "cpu", 9), quantities("pods", 0)))), candidates: "m2", reschedule: true}.run(t)
+	preCheckCase{binding: parts(), fleet: fleet(m2()), reason: reason.ComponentsUnsized}.run(t)
 }
 
 // With affinity and failover at once every candidate was refused, for ever.
@@ -88,7 +88,7 @@ func TestKarmada7065AComponentWorkloadIsRescheduledOrNotTouched(t *testing.T) {
 func TestKarmada7479EveryCandidateRefusedIsBlockedWithItsReasons(t *testing.T) {
 	other := karmada.Task{FromCluster: "m2", Producer: "TaintManager", Reason: "TaintUntolerated"}
 	preCheckCase{
-		binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(other)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4", fixtures.Tainted(fixtures.NoSchedule("full")))), evacuating: []string{"m3"},
+		binding: with(duplicated("m1"), fixtures.Task(other)), fleet: fleet(m2(), m3(), m4(tainted(noSchedule("full")))), evacuating: []string{"m3"},
 		reason: reason.NoTarget, message: "m2 is under eviction for it, m3 is being evacuated, m4 is tainted full:NoSchedule",
 	}.run(t)
 }
@@ -99,7 +99,7 @@ func TestKarmada7479EveryCandidateRefusedIsBlockedWithItsReasons(t *testing.T) {
 func TestKarmada4480TheLastClusterIsNotTakenWhileTheOtherIsUnderEviction(t *testing.T) {
 	other := karmada.Task{FromCluster: "m2", Producer: "resource-binding-application-failover-controller", Reason: "ApplicationFailure"}
 	preCheckCase{
-		binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(fixtures.Names("m1", "m2")), fixtures.Task(other)), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+		binding: with(duplicated("m1"), may(names("m1", "m2")), fixtures.Task(other)), fleet: fleet(m2()),
 		reason: reason.NoTarget, message: "m2 is under eviction for it",
 	}.run(t)
 }
@@ -110,11 +110,11 @@ func TestKarmada4480TheLastClusterIsNotTakenWhileTheOtherIsUnderEviction(t *test
 func TestKarmada3284UnknownCapacityIsNotAYes(t *testing.T) {
 	unknown := func(c *karmada.Cluster) { c.Capacity = nil }
 	for name, b := range map[string]*karmada.Binding{
-		"static weight":  fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}), fixtures.May(fixtures.Names("m1", "m2"))),
-		"aggregated":     aggregatedOver(fixtures.On("m1", 1), fixtures.On("m2", 1)),
-		"dynamic weight": byAvailable(fixtures.On("m1", 1), fixtures.On("m2", 1)),
+		"static weight":  with(divided(on("m1", 1), on("m2", 1)), may(names("m1", "m2"))),
+		"aggregated":     aggregatedOver(on("m1", 1), on("m2", 1)),
+		"dynamic weight": byAvailable(on("m1", 1), on("m2", 1)),
 	} {
-		t.Run(name, preCheckCase{binding: b, fleet: fixtures.Fleet(fixtures.Cluster("m2", unknown)), change: demandRoom, reason: reason.NoCapacity}.run)
+		t.Run(name, preCheckCase{binding: b, fleet: fleet(m2(unknown)), change: demandRoom, reason: reason.NoCapacity}.run)
 	}
 }
 
@@ -128,8 +128,8 @@ func TestKarmada6098AMemberWithStaleCredentialsIsNoTarget(t *testing.T) {
 		c.Conditions = []karmada.Condition{{Type: karmada.ConditionReady, Status: corev1.ConditionFalse, Reason: "StatusCollectionFailed"}}
 	}
 	preCheckCase{
-		binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", stale)),
+		binding: duplicated("m1"), fleet: fleet(m2(stale)),
 		reason: reason.NoTarget, message: "m2 is not Ready",
 	}.run(t)
-	preCheckCase{binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", stale), fixtures.Cluster("m3")), candidates: []string{"m3"}}.run(t)
+	preCheckCase{binding: duplicated("m1"), fleet: fleet(m2(stale), m3()), candidates: "m3"}.run(t)
 }

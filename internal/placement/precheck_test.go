@@ -1,7 +1,9 @@
 package placement_test
 
 import (
+	"cmp"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -14,13 +16,13 @@ import (
 
 // preCheckCase is one question: may the binding leave m1?
 type preCheckCase struct {
-	binding    *karmada.Binding
+	binding    *karmada.Binding // a plain one on m1, where it is empty
 	fleet      []karmada.Cluster
 	evacuating []string
 	change     func(*placement.PreCheckInput)
 
 	reason     reason.Reason // none means yes
-	candidates []string
+	candidates string        // with spaces between
 	message    string
 	reschedule bool
 }
@@ -30,7 +32,7 @@ func demandRoom(in *placement.PreCheckInput) { in.RoomForStaticWeights = true }
 
 func (tc preCheckCase) run(t *testing.T) {
 	in := placement.PreCheckInput{
-		Binding: tc.binding, Failing: "m1", Fleet: append(fixtures.Fleet(fixtures.Cluster("m1", fixtures.NotReady)), tc.fleet...),
+		Binding: cmp.Or(tc.binding, duplicated("m1")), Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...),
 		Evacuating: map[string]bool{},
 	}
 	for _, name := range tc.evacuating {
@@ -42,8 +44,8 @@ func (tc preCheckCase) run(t *testing.T) {
 	v := placement.PreCheck(in)
 	require.Equal(t, tc.reason, v.Reason, v.Message)
 	require.Equal(t, tc.reason == reason.None, v.OK)
-	if v.OK || tc.candidates != nil {
-		require.Equal(t, tc.candidates, v.Candidates, v.Message)
+	if v.OK || tc.candidates != "" {
+		require.Equal(t, tc.candidates, strings.Join(v.Candidates, " "), v.Message)
 	}
 	require.Contains(t, v.Message, tc.message)
 	require.Equal(t, tc.reschedule, v.Reschedule, "reschedule")
@@ -52,71 +54,61 @@ func (tc preCheckCase) run(t *testing.T) {
 // Rules: R4.6-1, R4.6-4, R4.6-5, R4.6-6, R4.6-7, R4.6-9, R4.6-12, R4.6-13.
 func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 	for name, tc := range map[string]preCheckCase{
-		"somewhere new to go": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m2", "m3"}, message: "2 candidates (m2, m3)",
-		},
-		"a non-workload goes the same way": {binding: fixtures.NonWorkload("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
+		"somewhere new to go":              {fleet: fleet(m2(), m3()), candidates: "m2 m3", message: "2 candidates (m2, m3)"},
+		"a non-workload goes the same way": {binding: nonWorkload("m1"), fleet: fleet(m2()), candidates: "m2"},
 		"a non-workload under a divided placement, too": {
-			binding: fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) {
+			binding: with(nonWorkload("m1"), func(b *karmada.Binding) {
 				b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided, DivisionPreference: karmada.DivisionWeighted}
-			}), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+			}), fleet: fleet(m2()), candidates: "m2",
 		},
 		"the placement allows nothing else": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(fixtures.Names("m1"))), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+			binding: with(duplicated("m1"), may(names("m1"))), fleet: fleet(m2()),
 			reason: reason.Pinned, message: "the placement allows no cluster but m1",
 		},
-		"a copy survives elsewhere": {
-			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.May(fixtures.Names("m1", "m2"))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
-		},
+		"a copy survives elsewhere": {binding: with(duplicated("m1", "m2"), may(names("m1", "m2"))), fleet: fleet(m2()), candidates: "m2"},
 		"the surviving copy is dead, too": {
-			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.May(fixtures.Names("m1", "m2"))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady)),
+			binding: with(duplicated("m1", "m2"), may(names("m1", "m2"))), fleet: fleet(m2(notReady)),
 			reason: reason.NoTarget, message: "m2 is not Ready",
 		},
-		"a cluster that is not Ready is none": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady)), reason: reason.NoTarget, message: "0 candidates: m2 is not Ready",
-		},
+		"a cluster that is not Ready is none": {fleet: fleet(m2(notReady)), reason: reason.NoTarget, message: "0 candidates: m2 is not Ready"},
 		"one without a Ready condition is none": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Conditions = nil })), reason: reason.NoTarget, message: "m2 is not Ready",
+			fleet: fleet(m2(func(c *karmada.Cluster) { c.Conditions = nil })), reason: reason.NoTarget, message: "m2 is not Ready",
 		},
 		"one that is being deleted is none": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.DeletingCluster)), reason: reason.NoTarget, message: "m2 is being deleted",
+			fleet: fleet(m2(fixtures.DeletingCluster)), reason: reason.NoTarget, message: "m2 is being deleted",
 		},
 		"one that is evacuated itself is none": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), evacuating: []string{"m2"}, reason: reason.NoTarget, message: "m2 is being evacuated",
+			fleet: fleet(m2()), evacuating: []string{"m2"}, reason: reason.NoTarget, message: "m2 is being evacuated",
 		},
 		"one that cannot be understood is none": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Malformed = "no spec" })), reason: reason.NoTarget, message: "not understood: no spec",
+			fleet: fleet(m2(func(c *karmada.Cluster) { c.Malformed = "no spec" })), reason: reason.NoTarget, message: "not understood: no spec",
 		},
 		"a NoSchedule taint keeps it away": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("cordon")))), reason: reason.NoTarget, message: "m2 is tainted cordon:NoSchedule",
+			fleet: fleet(m2(tainted(noSchedule("cordon")))), reason: reason.NoTarget, message: "m2 is tainted cordon:NoSchedule",
 		},
 		"unless it is tolerated": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("cordon")))), candidates: []string{"m2"},
+			binding: with(duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), fleet: fleet(m2(tainted(noSchedule("cordon")))), candidates: "m2",
 		},
-		"or the copy is there already": {
-			binding: fixtures.Duplicated("m1", "m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("cordon")))), candidates: []string{"m2"},
-		},
+		"or the copy is there already": {binding: duplicated("m1", "m2"), fleet: fleet(m2(tainted(noSchedule("cordon")))), candidates: "m2"},
 		"but a NoExecute taint drives that copy away": {
-			binding: fixtures.Duplicated("m1", "m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoExecute("x", fixtures.T0)))), reason: reason.NoTarget, message: "m2 is tainted x:NoExecute",
+			binding: duplicated("m1", "m2"), fleet: fleet(m2(tainted(fixtures.NoExecute("x", fixtures.T0)))), reason: reason.NoTarget, message: "m2 is tainted x:NoExecute",
 		},
 		"a toleration that still runs counts for the scheduler": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate("x", 10))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoExecute("x", fixtures.T0)))), candidates: []string{"m2"},
+			binding: with(duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate("x", 10))), fleet: fleet(m2(tainted(fixtures.NoExecute("x", fixtures.T0)))), candidates: "m2",
 		},
 		"a soft taint is a cautious no, tolerated or not": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate(""))), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.SoftTaint("s", fixtures.T0)))), reason: reason.NoTarget, message: "m2 is tainted s:PreferNoExecute",
+			binding: with(duplicated("m1"), fixtures.Tolerating(fixtures.Tolerate(""))), fleet: fleet(m2(tainted(fixtures.SoftTaint("s", fixtures.T0)))), reason: reason.NoTarget, message: "m2 is tainted s:PreferNoExecute",
 		},
 		"a cluster that does not serve the kind is none": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.APIEnablements = []string{"v1/Pod"} })), reason: reason.NoTarget, message: "m2 is without API apps/v1/Deployment",
+			fleet: fleet(m2(func(c *karmada.Cluster) { c.APIEnablements = []string{"v1/Pod"} })), reason: reason.NoTarget, message: "m2 is without API apps/v1/Deployment",
 		},
-		"one that does is": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.APIEnablements = []string{"apps/v1/Deployment"} })), candidates: []string{"m2"},
-		},
+		"one that does is": {fleet: fleet(m2(func(c *karmada.Cluster) { c.APIEnablements = []string{"apps/v1/Deployment"} })), candidates: "m2"},
 		"it must tolerate Lifeboat's evacuation taint to return": {
-			binding: fixtures.Duplicated("m1"), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey)))), reason: reason.NoTarget, message: karmada.EvacuatingTaintKey,
+			fleet: fleet(m2(tainted(noSchedule(karmada.EvacuatingTaintKey)))), reason: reason.NoTarget, message: karmada.EvacuatingTaintKey,
 		},
 		"an unlabelled cluster is outside a label selector": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.May(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})})),
-			fleet:   fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3", fixtures.Labelled("tier", "gold"))), candidates: []string{"m3"},
+			binding: with(duplicated("m1"), may(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})})),
+			fleet:   fleet(m2(), m3(labelled("tier", "gold"))), candidates: "m3",
 		},
 	} {
 		t.Run(name, tc.run)
@@ -126,33 +118,31 @@ func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 // Rules: R4.6-10.
 func TestPreCheckOfSpread(t *testing.T) {
 	for name, tc := range map[string]preCheckCase{
-		"enough clusters for the spread": {
-			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Spread(2, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m2", "m3"},
-		},
+		"enough clusters for the spread": {binding: with(duplicated("m1", "m2"), spread(2, 2)), fleet: fleet(m2(), m3()), candidates: "m2 m3"},
 		"too few": {
-			binding: fixtures.With(fixtures.Duplicated("m1", "m2", "m3"), fixtures.Spread(3, 3)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
-			reason: reason.SpreadUnsatisfied, candidates: []string{"m2", "m3"}, message: "2 candidates (m2, m3), spread wants 3",
+			binding: with(duplicated("m1", "m2", "m3"), spread(3, 3)), fleet: fleet(m2(), m3()),
+			reason: reason.SpreadUnsatisfied, candidates: "m2 m3", message: "2 candidates (m2, m3), spread wants 3",
 		},
 		"enough for the scheduler, but one is dead": {
-			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Spread(2, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
-			reason: reason.SpreadUnsatisfied, candidates: []string{"m3"}, message: "1 candidate (m3), spread wants 2",
+			binding: with(duplicated("m1", "m2"), spread(2, 2)), fleet: fleet(m2(notReady), m3()),
+			reason: reason.SpreadUnsatisfied, candidates: "m3", message: "1 candidate (m3), spread wants 2",
 		},
 		"a survivor alone satisfies a spread of one": {
-			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Spread(1, 2), fixtures.May(fixtures.Names("m1", "m2"))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+			binding: with(duplicated("m1", "m2"), spread(1, 2), may(names("m1", "m2"))), fleet: fleet(m2()), candidates: "m2",
 		},
 		"dead clusters could take every place": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 1)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+			binding: with(duplicated("m1"), spread(1, 1)), fleet: fleet(m2(notReady), m3()),
 			reason: reason.NoTarget, message: "m2 is not Ready",
 		},
 		"but not where there is a place more": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")), candidates: []string{"m3"},
+			binding: with(duplicated("m1"), spread(1, 2)), fleet: fleet(m2(notReady), m3()), candidates: "m3",
 		},
 		"without a bound the scheduler selects nothing": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Spread(1, 0)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
+			binding: with(duplicated("m1"), spread(1, 0)), fleet: fleet(m2(), m3()),
 			reason: reason.SpreadUnsatisfied, message: "without maxGroups",
 		},
 		"static weights ignore the spread, as in Karmada": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 3)}), fixtures.Spread(3, 3)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+			binding: with(divided(on("m1", 3)), spread(3, 3)), fleet: fleet(m2()), candidates: "m2",
 		},
 	} {
 		t.Run(name, tc.run)
@@ -164,39 +154,39 @@ func TestPreCheckOfAffinityGroups(t *testing.T) {
 	primary, backup := "primary: m1 m2", "backup: m3 m4"
 	for name, tc := range map[string]preCheckCase{
 		"within the observed group": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
-			candidates: []string{"m2"}, message: `1 candidate (m2) in group "primary"`,
+			binding: with(duplicated("m1"), groups("primary", primary, backup)), fleet: fleet(m2(), m3()),
+			candidates: "m2", message: `1 candidate (m2) in group "primary"`,
 		},
 		"on to the next group": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Tainted(fixtures.NoSchedule("x"))), fixtures.Cluster("m3")),
-			candidates: []string{"m3"}, message: `in group "backup"`,
+			binding: with(duplicated("m1"), groups("primary", primary, backup)), fleet: fleet(m2(tainted(noSchedule("x"))), m3()),
+			candidates: "m3", message: `in group "backup"`,
 		},
 		"no group has anything": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m3", fixtures.Tainted(fixtures.NoSchedule("x")))),
+			binding: with(duplicated("m1"), groups("primary", primary, backup)), fleet: fleet(m3(tainted(noSchedule("x")))),
 			reason: reason.NoTarget, message: `group "backup" has 0 candidates: m3 is tainted x:NoSchedule`,
 		},
 		"the scheduler would stay with a dead survivor of this group": {
 			// It exempts what serves already from taints, and never looks at Ready.
-			binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Groups("primary", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady, fixtures.Tainted(fixtures.NoSchedule("x"))), fixtures.Cluster("m3")),
+			binding: with(duplicated("m1", "m2"), groups("primary", primary, backup)), fleet: fleet(m2(notReady, tainted(noSchedule("x"))), m3()),
 			reason: reason.NoTarget, message: `group "primary" has 0 candidates: m2 is not Ready`,
 		},
 		"an unmet spread moves on as well": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", primary, backup), fixtures.Spread(2, 2)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4")),
-			candidates: []string{"m3", "m4"},
+			binding: with(duplicated("m1"), groups("primary", primary, backup), spread(2, 2)), fleet: fleet(m2(), m3(), m4()),
+			candidates: "m3 m4",
 		},
 		"an unknown name means the first group": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("", primary, backup)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+			binding: with(duplicated("m1"), groups("", primary, backup)), fleet: fleet(m2()), candidates: "m2",
 		},
 		"an earlier group only where nothing survives": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("backup", "primary: m2", "backup: m1")), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
-			candidates: []string{"m2"}, reschedule: true,
+			binding: with(duplicated("m1"), groups("backup", "primary: m2", "backup: m1")), fleet: fleet(m2()),
+			candidates: "m2", reschedule: true,
 		},
 		"with a survivor there is no way back": {
-			binding: fixtures.With(fixtures.Duplicated("m1", "m4"), fixtures.Groups("backup", "primary: m2", "backup: m1 m4")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)),
+			binding: with(duplicated("m1", "m4"), groups("backup", "primary: m2", "backup: m1 m4")), fleet: fleet(m2(), m4(notReady)),
 			reason: reason.NoTarget, message: "m4 is not Ready",
 		},
 		"the present group is preferred to going back": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("backup", "primary: m2", "backup: m1 m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"},
+			binding: with(duplicated("m1"), groups("backup", "primary: m2", "backup: m1 m3")), fleet: fleet(m2(), m3()), candidates: "m3",
 		},
 	} {
 		t.Run(name, tc.run)
@@ -206,88 +196,86 @@ func TestPreCheckOfAffinityGroups(t *testing.T) {
 // Rules: R4.6-14, R4.6-15, R4.6-16, R4.6-17, R4.6-42.
 func TestPreCheckOfDivided(t *testing.T) {
 	oneTwo := func() *karmada.Binding {
-		return fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2)}, fixtures.Weight(1, "m1"), fixtures.Weight(2, "m2")), fixtures.May(fixtures.Names("m1", "m2")))
+		return with(fixtures.Divided([]karmada.TargetCluster{on("m1", 1), on("m2", 2)}, weight(1, "m1"), weight(2, "m2")), may(names("m1", "m2")))
 	}
 	for name, tc := range map[string]preCheckCase{
 		"a cluster outside takes some": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3", fixtures.Room(4))),
-			candidates: []string{"m2", "m3"}, message: "1 candidate outside the present targets (m3)",
+			binding: divided(on("m1", 2), on("m2", 2)), fleet: fleet(m2(room(0)), m3(room(4))),
+			candidates: "m2 m3", message: "1 candidate outside the present targets (m3)",
 		},
-		"the survivor has room": {binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(1))), candidates: []string{"m2"}, message: "the other targets have room (m2)"},
+		"the survivor has room": {binding: oneTwo(), fleet: fleet(m2(room(1))), candidates: "m2", message: "the other targets have room (m2)"},
 		"the survivor has none": {
-			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), change: demandRoom, reason: reason.NoCapacity, message: "m2 would take 1 more and has room for 0",
+			binding: oneTwo(), fleet: fleet(m2(room(0))), change: demandRoom, reason: reason.NoCapacity, message: "m2 would take 1 more and has room for 0",
 		},
 		"the survivor has none, and its weight counts all the same": {
-			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), candidates: []string{"m2"}, message: "pods may stay Pending: m2 would take 1 more and has room for 0",
+			binding: oneTwo(), fleet: fleet(m2(room(0))), candidates: "m2", message: "pods may stay Pending: m2 would take 1 more and has room for 0",
 		},
 		"a cluster outside has none": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), change: demandRoom,
+			binding: divided(on("m1", 2)), fleet: fleet(m2(room(0))), change: demandRoom,
 			reason: reason.NoCapacity, message: "m2 would take 2 more and has room for 0",
 		},
 		"what is reserved is no room": {
-			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(3))), change: func(in *placement.PreCheckInput) { in.Reserved = promised("m2", 3) },
+			binding: oneTwo(), fleet: fleet(m2(room(3))), change: func(in *placement.PreCheckInput) { in.Reserved = promised("m2", 3) },
 			reason: reason.NoCapacity, message: "room for 0",
 		},
 		"unknown room is not a yes": {
-			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Capacity = nil })), change: demandRoom, reason: reason.NoCapacity, message: "not known",
+			binding: oneTwo(), fleet: fleet(m2(func(c *karmada.Cluster) { c.Capacity = nil })), change: demandRoom, reason: reason.NoCapacity, message: "not known",
 		},
 		"half known is not known": {
-			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Capacity = &karmada.Capacity{Allocatable: fixtures.Quantities("pods", 9)} })),
+			binding: oneTwo(), fleet: fleet(m2(func(c *karmada.Cluster) { c.Capacity = &karmada.Capacity{Allocatable: quantities("pods", 9)} })),
 			change: demandRoom, reason: reason.NoCapacity, message: "not known",
 		},
 		"unless configured so": {
-			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", func(c *karmada.Cluster) { c.Capacity = nil })),
-			change: func(in *placement.PreCheckInput) { in.RoomUnknownOK, in.RoomForStaticWeights = true, true }, candidates: []string{"m2"}, message: "have room",
+			binding: oneTwo(), fleet: fleet(m2(func(c *karmada.Cluster) { c.Capacity = nil })),
+			change: func(in *placement.PreCheckInput) { in.RoomUnknownOK, in.RoomForStaticWeights = true, true }, candidates: "m2", message: "have room",
 		},
 		"a cluster outside without weight gets nothing": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2)}, fixtures.Weight(1, "m1"), fixtures.Weight(2, "m2")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
+			binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 1), on("m2", 2)}, weight(1, "m1"), weight(2, "m2")), fleet: fleet(m2(room(0)), m3()),
 			change: demandRoom, reason: reason.NoCapacity, message: "m2 would take 1 more",
 		},
 		"without any weight left all weigh the same": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 3)}, fixtures.Weight(1, "m1")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m2", "m3"},
+			binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 3)}, weight(1, "m1")), fleet: fleet(m2(), m3()), candidates: "m2 m3",
 		},
 		"too light to get any of the few replicas": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
+			binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 1), on("m2", 1)}, weight(9, "m1", "m2"), weight(1, "m3")), fleet: fleet(m2(room(0)), m3()),
 			change: demandRoom, reason: reason.NoCapacity, message: "m2 would take 1 more",
 		},
 		"the highest weight that selects a cluster counts": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3"), fixtures.Weight(9, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
-			candidates: []string{"m2", "m3"}, message: "outside the present targets (m3)",
+			binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 1), on("m2", 1)}, weight(9, "m1", "m2"), weight(1, "m3"), weight(9, "m3")), fleet: fleet(m2(room(0)), m3()),
+			candidates: "m2 m3", message: "outside the present targets (m3)",
 		},
 		"wherever it stands in the list": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m3"), fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0)), fixtures.Cluster("m3")),
-			candidates: []string{"m2", "m3"}, message: "outside the present targets (m3)",
+			binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 1), on("m2", 1)}, weight(9, "m3"), weight(9, "m1", "m2"), weight(1, "m3")), fleet: fleet(m2(room(0)), m3()),
+			candidates: "m2 m3", message: "outside the present targets (m3)",
 		},
 		"scaled in meanwhile, nobody grows": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 5)}), func(b *karmada.Binding) { b.Replicas = 3 }), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))),
-			candidates: []string{"m2"}, message: "keep what they need",
+			binding: with(divided(on("m1", 2), on("m2", 5)), func(b *karmada.Binding) { b.Replicas = 3 }), fleet: fleet(m2(room(0))),
+			candidates: "m2", message: "keep what they need",
 		},
 		"what is missing would go to a dead cluster alone": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3", fixtures.NotReady)),
+			binding: divided(on("m1", 2), on("m2", 2)), fleet: fleet(m2(), m3(notReady)),
 			reason: reason.NoTarget, message: "m3 is not Ready",
 		},
 		"the scheduler would give it all to a dead survivor": {
-			binding: oneTwo(), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady)), reason: reason.NoTarget, message: "m2 is not Ready",
+			binding: oneTwo(), fleet: fleet(m2(notReady)), reason: reason.NoTarget, message: "m2 is not Ready",
 		},
 		"a live one beside the dead one takes its share": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 2), fixtures.On("m2", 2)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")), candidates: []string{"m3"},
+			binding: divided(on("m1", 2), on("m2", 2)), fleet: fleet(m2(notReady), m3()), candidates: "m3",
 		},
 		"all would go to the heavier dead one": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 1)}, fixtures.Weight(9, "m1", "m2"), fixtures.Weight(1, "m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+			binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 1), on("m2", 1)}, weight(9, "m1", "m2"), weight(1, "m3")), fleet: fleet(m2(notReady), m3()),
 			reason: reason.NoTarget, message: "m2 is not Ready",
 		},
 		"it holds none of the replicas, so nothing grows": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0), fixtures.On("m2", 3)}), fleet: fixtures.Fleet(fixtures.Cluster("m2", fixtures.Room(0))), candidates: []string{"m2"}, message: "hold every replica already",
+			binding: divided(on("m1", 0), on("m2", 3)), fleet: fleet(m2(room(0))), candidates: "m2", message: "hold every replica already",
 		},
 		"scaled to zero, the scheduler must be told to look": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0)}), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}, reschedule: true,
+			binding: divided(on("m1", 0)), fleet: fleet(m2()), candidates: "m2", reschedule: true,
 		},
-		"scaled to zero with a survivor, it need not": {
-			binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0), fixtures.On("m2", 0)}), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
-		},
+		"scaled to zero with a survivor, it need not": {binding: divided(on("m1", 0), on("m2", 0)), fleet: fleet(m2()), candidates: "m2"},
 		"told to look, it begins at the first group": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 0)}), fixtures.Groups("backup", "primary: m2", "backup: m1 m3")), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")),
-			candidates: []string{"m2"}, reschedule: true,
+			binding: with(divided(on("m1", 0)), groups("backup", "primary: m2", "backup: m1 m3")), fleet: fleet(m2(), m3()),
+			candidates: "m2", reschedule: true,
 		},
 	} {
 		t.Run(name, tc.run)
@@ -302,26 +290,26 @@ func TestPreCheckOfWhatStandsAlready(t *testing.T) {
 	kept := fixtures.Held("m1", 2)
 	kept.Reason = karmada.TaskReasonNeedsOperator
 	for name, tc := range map[string]preCheckCase{
-		"it does not use the cluster":                                {binding: fixtures.Duplicated("m2"), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotTargeting, message: "does not use m1"},
-		"Lifeboat's own task is no obstacle":                         {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m1", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"}},
-		"another evictor's task is":                                  {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(foreign)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: "TaintManager"},
-		"so is one that was left to an operator":                     {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(kept)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.ForeignTask, message: karmada.TaskReasonNeedsOperator},
-		"Lifeboat's task for another cluster only bans that cluster": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(fixtures.Held("m2", 2))), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"}},
+		"it does not use the cluster":                                {binding: duplicated("m2"), fleet: fleet(m2()), reason: reason.NotTargeting, message: "does not use m1"},
+		"Lifeboat's own task is no obstacle":                         {binding: with(duplicated("m1"), fixtures.Task(fixtures.Held("m1", 2))), fleet: fleet(m2()), candidates: "m2"},
+		"another evictor's task is":                                  {binding: with(duplicated("m1"), fixtures.Task(foreign)), fleet: fleet(m2()), reason: reason.ForeignTask, message: "TaintManager"},
+		"so is one that was left to an operator":                     {binding: with(duplicated("m1"), fixtures.Task(kept)), fleet: fleet(m2()), reason: reason.ForeignTask, message: karmada.TaskReasonNeedsOperator},
+		"Lifeboat's task for another cluster only bans that cluster": {binding: with(duplicated("m1"), fixtures.Task(fixtures.Held("m2", 2))), fleet: fleet(m2(), m3()), candidates: "m3"},
 		"what was kept elsewhere only bans that cluster": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(karmada.Task{FromCluster: "m2", Producer: karmada.Producer, Reason: karmada.TaskReasonKept})),
-			fleet:   fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"},
+			binding: with(duplicated("m1"), fixtures.Task(karmada.Task{FromCluster: "m2", Producer: karmada.Producer, Reason: karmada.TaskReasonKept})),
+			fleet:   fleet(m2(), m3()), candidates: "m3",
 		},
-		"another's task only bans that cluster": {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(elsewhere)), fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3")), candidates: []string{"m3"}},
-		"and where there is no other":           {binding: fixtures.With(fixtures.Duplicated("m1"), fixtures.Task(elsewhere)), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NoTarget, message: "m2 is under eviction for it"},
+		"another's task only bans that cluster": {binding: with(duplicated("m1"), fixtures.Task(elsewhere)), fleet: fleet(m2(), m3()), candidates: "m3"},
+		"and where there is no other":           {binding: with(duplicated("m1"), fixtures.Task(elsewhere)), fleet: fleet(m2()), reason: reason.NoTarget, message: "m2 is under eviction for it"},
 		"what is not supported is not judged": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.PlacedComponents = true }), fleet: fixtures.Fleet(fixtures.Cluster("m2")), reason: reason.NotSupportedComps, message: "components",
+			binding: with(duplicated("m1"), func(b *karmada.Binding) { b.PlacedComponents = true }), fleet: fleet(m2()), reason: reason.NotSupportedComps, message: "components",
 		},
 		"nor what is behind an unsupported purge mode": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.PurgeMode, b.Placement = karmada.PurgeDirectly, nil }), fleet: fixtures.Fleet(fixtures.Cluster("m2")),
+			binding: with(duplicated("m1"), func(b *karmada.Binding) { b.PurgeMode, b.Placement = karmada.PurgeDirectly, nil }), fleet: fleet(m2()),
 			reason: reason.NotSupportedPlacement, message: "no placement",
 		},
 		"the purge mode itself is asked elsewhere": {
-			binding: fixtures.With(fixtures.Duplicated("m1"), func(b *karmada.Binding) { b.PurgeMode = karmada.PurgeDirectly }), fleet: fixtures.Fleet(fixtures.Cluster("m2")), candidates: []string{"m2"},
+			binding: with(duplicated("m1"), func(b *karmada.Binding) { b.PurgeMode = karmada.PurgeDirectly }), fleet: fleet(m2()), candidates: "m2",
 		},
 	} {
 		t.Run(name, tc.run)
@@ -331,9 +319,9 @@ func TestPreCheckOfWhatStandsAlready(t *testing.T) {
 func TestRefusalsNameAFewAndCountTheRest(t *testing.T) {
 	var many []karmada.Cluster
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		many = append(many, fixtures.Cluster(name, fixtures.NotReady))
+		many = append(many, cluster(name, notReady))
 	}
-	v := placement.PreCheck(placement.PreCheckInput{Binding: fixtures.Duplicated("m1"), Failing: "m1", Fleet: many})
+	v := placement.PreCheck(placement.PreCheckInput{Binding: duplicated("m1"), Failing: "m1", Fleet: many})
 	require.Equal(t, "0 candidates: a is not Ready, b is not Ready, c is not Ready, d is not Ready, e is not Ready, f is not Ready, and 2 more", v.Message)
 }
 
@@ -344,28 +332,28 @@ func TestRefusalsNameAFewAndCountTheRest(t *testing.T) {
 // Rules: R4.7-20, R4.7-21.
 func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
 	looks := func(survivors ...string) *karmada.Binding {
-		return fixtures.Duplicated(append([]string{"m1"}, survivors...)...)
+		return duplicated(append([]string{"m1"}, survivors...)...)
 	}
 	idle := func(survivors ...string) *karmada.Binding {
-		targets := []karmada.TargetCluster{fixtures.On("m1", 0)}
+		targets := []karmada.TargetCluster{on("m1", 0)}
 		for _, name := range survivors {
-			targets = append(targets, fixtures.On(name, 0))
+			targets = append(targets, on(name, 0))
 		}
 		return fixtures.Divided(targets)
 	}
-	here := fixtures.Groups("backup", "primary: m2", "backup: m1 m3 m4")
+	here := groups("backup", "primary: m2", "backup: m1 m3 m4")
 	for name, tc := range map[string]struct {
 		binding func(...string) *karmada.Binding
 		fleet   []karmada.Cluster
 		change  func(*karmada.Binding)
 		want    bool
 	}{
-		"the scheduler looks":                        {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), want: false},
-		"the scheduler does not look":                {binding: idle, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4")), want: true},
-		"its own group fits":                         {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m3"), fixtures.Cluster("m4")), change: here, want: false},
-		"only an earlier group fits":                 {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), change: here, want: true},
-		"neither looks, nor anything but an earlier": {binding: idle, fleet: fixtures.Fleet(fixtures.Cluster("m2"), fixtures.Cluster("m4", fixtures.NotReady)), change: here, want: true},
-		"nothing fits":                               {binding: looks, fleet: fixtures.Fleet(fixtures.Cluster("m4", fixtures.NotReady)), change: here, want: false},
+		"the scheduler looks":                        {binding: looks, fleet: fleet(m2(), m4()), want: false},
+		"the scheduler does not look":                {binding: idle, fleet: fleet(m2(), m4()), want: true},
+		"its own group fits":                         {binding: looks, fleet: fleet(m2(), m3(), m4()), change: here, want: false},
+		"only an earlier group fits":                 {binding: looks, fleet: fleet(m2(), m4(notReady)), change: here, want: true},
+		"neither looks, nor anything but an earlier": {binding: idle, fleet: fleet(m2(), m4(notReady)), change: here, want: true},
+		"nothing fits":                               {binding: looks, fleet: fleet(m4(notReady)), change: here, want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for survives, survivors := range map[bool][]string{false: nil, true: {"m4"}} {
@@ -373,7 +361,7 @@ func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
 				if tc.change != nil {
 					tc.change(b)
 				}
-				v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fixtures.Fleet(fixtures.Cluster("m1", fixtures.NotReady)), tc.fleet...)})
+				v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...)})
 				require.Equal(t, tc.want && !survives, v.Reschedule, "survivors %v: %s", survivors, v.Message)
 				require.False(t, v.Reschedule && !v.OK)
 			}
@@ -384,40 +372,40 @@ func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
 // A member that reports too much room blocks no migration.
 func TestRoomThatIsSaidTooLargeMakesNoSumRunOver(t *testing.T) {
 	huge := func(c *karmada.Cluster) { c.Capacity = fixtures.Pods(math.MaxInt64, 0) }
-	b := fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 3)})
+	b := divided(on("m1", 3))
 	b.Placement.ReplicaScheduling.WeightPreference = &karmada.WeightPreference{DynamicWeight: karmada.DynamicByAvailableReplicas}
-	v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: []karmada.Cluster{fixtures.Cluster("m1"), fixtures.Cluster("m2", huge), fixtures.Cluster("m3", huge)}})
+	v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: []karmada.Cluster{cluster("m1"), m2(huge), m3(huge)}})
 	require.True(t, v.OK, "%+v", v)
 }
 
 // What two replicas want may be more than 64 bits say: that is no less than nothing.
 func TestAWishTooLargeToBeToldIsNoWishForNothing(t *testing.T) {
-	b := fixtures.Duplicated("m1")
+	b := duplicated("m1")
 	b.Replicas, b.Clusters[0].Replicas = 0, 0
-	b.Components = []karmada.Component{{Name: "worker", Replicas: 2, Request: fixtures.Quantities("memory", "8Ei")}}
+	b.Components = []karmada.Component{{Name: "worker", Replicas: 2, Request: quantities("memory", "8Ei")}}
 	roomy := func(c *karmada.Cluster) {
-		c.Capacity = &karmada.Capacity{Allocatable: fixtures.Quantities("pods", "100", "memory", "1Gi"), Allocated: fixtures.Quantities("pods", "1")}
+		c.Capacity = &karmada.Capacity{Allocatable: quantities("pods", "100", "memory", "1Gi"), Allocated: quantities("pods", "1")}
 	}
-	v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: []karmada.Cluster{fixtures.Cluster("m1"), fixtures.Cluster("m2", roomy)}})
+	v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: []karmada.Cluster{cluster("m1"), m2(roomy)}})
 	require.Equal(t, reason.NoCapacity, v.Reason, "%+v", v)
 }
 
 // The same of all that would have to move off a cluster, where a rule asks for the room.
 func TestAllThatWouldMoveMayBeMoreThanCanBeTold(t *testing.T) {
-	b := fixtures.Duplicated("m1")
-	b.Clusters[0].Replicas, b.Request = 2, fixtures.Quantities("memory", "8Ei")
+	b := duplicated("m1")
+	b.Clusters[0].Replicas, b.Request = 2, quantities("memory", "8Ei")
 	tally := placement.NewTally()
 	tally.Add(b)
 	roomy := func(c *karmada.Cluster) {
-		c.Capacity = &karmada.Capacity{Allocatable: fixtures.Quantities("pods", "100", "memory", "1Gi"), Allocated: fixtures.Quantities("pods", "1")}
+		c.Capacity = &karmada.Capacity{Allocatable: quantities("pods", "100", "memory", "1Gi"), Allocated: quantities("pods", "1")}
 	}
-	x := placement.ExtentOf(placement.ExtentInput{Leaving: "m1", Failing: []string{"m1"}, Fleet: []karmada.Cluster{fixtures.Cluster("m1"), fixtures.Cluster("m2", roomy)}, Tally: tally})
+	x := placement.ExtentOf(placement.ExtentInput{Leaving: "m1", Failing: []string{"m1"}, Fleet: []karmada.Cluster{cluster("m1"), m2(roomy)}, Tally: tally})
 	require.EqualValues(t, "memory", x.Short)
 }
 
 // promised reserves so many pods on one cluster.
 func promised(cluster string, n int) placement.Reservations {
-	return placement.Reservations{Placed: map[string]corev1.ResourceList{cluster: fixtures.Quantities("pods", n)}}
+	return placement.Reservations{Placed: map[string]corev1.ResourceList{cluster: quantities("pods", n)}}
 }
 
 func podsIn(list corev1.ResourceList) int64 { return list.Pods().Value() }

@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/mock"
@@ -31,8 +32,7 @@ func TestAFlagOfItsOwnBeatsNothingButTheDefault(t *testing.T) {
 	flags.Register(set)
 	flags.Shortcut(set, "mode", "mode", "")
 	require.NoError(t, set.Parse([]string{"--mode", "enforce", "--set", "instance=eu", "--log-level=debug"}))
-	c, err := flags.Load()
-	require.NoError(t, err)
+	c := fixtures.Must(flags.Load())(t)
 	require.EqualValues(t, "enforce", c.Mode)
 	require.Equal(t, "eu", c.Instance)
 	require.Equal(t, "debug", c.Log.Level)
@@ -73,9 +73,7 @@ func TestOnlyAWorkflowThatTheServerCallsRunningRuns(t *testing.T) {
 			require.Equal(t, c.runs, runs)
 		})
 	}
-	runs, err := Owners{Client: mocks.NewClient(t)}.Running(t.Context(), "")
-	require.NoError(t, err)
-	require.False(t, runs)
+	require.False(t, fixtures.Must(Owners{Client: mocks.NewClient(t)}.Running(t.Context(), ""))(t))
 }
 
 // server answers as told.
@@ -131,9 +129,7 @@ func TestAServerThatIsNotThereIsNamed(t *testing.T) {
 	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 	_, err := Dial(t.Context(), TemporalOptions{Program: "test", Log: slog.New(slog.DiscardHandler)})
 	require.ErrorContains(t, err, "127.0.0.1:1 does not answer as a Temporal server")
-	lazy, err := Dial(t.Context(), TemporalOptions{Program: "test", Log: slog.New(slog.DiscardHandler), Lazy: true})
-	require.NoError(t, err)
-	lazy.Close()
+	fixtures.Must(Dial(t.Context(), TemporalOptions{Program: "test", Log: slog.New(slog.DiscardHandler), Lazy: true}))(t).Close()
 }
 
 // answering is a Karmada that answers each permission with a finding.

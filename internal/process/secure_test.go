@@ -20,6 +20,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy/testca"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
@@ -58,8 +59,7 @@ func (g *guarded) check(ctx context.Context, request any, _ *grpc.UnaryServerInf
 // guard serves at an address, a free one where it is empty.
 func guard(t *testing.T, by testca.Authority, address string) *guarded {
 	t.Helper()
-	cert, err := tls.LoadX509KeyPair(by.Issue(t, t.TempDir()))
-	require.NoError(t, err)
+	cert := fixtures.Must(tls.LoadX509KeyPair(by.Issue(t, t.TempDir())))(t)
 	g := &guarded{}
 	g.trusts.Store(by.Pool())
 	secure := &tls.Config{
@@ -71,8 +71,7 @@ func guard(t *testing.T, by testca.Authority, address string) *guarded {
 			}, nil
 		},
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
-	require.NoError(t, err)
+	listener := fixtures.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", address))(t)
 	g.address = listener.Addr().String()
 	g.server = grpc.NewServer(grpc.Creds(credentials.NewTLS(secure)), grpc.UnaryInterceptor(g.check))
 	workflowservice.RegisterWorkflowServiceServer(g.server, g)
@@ -103,8 +102,7 @@ func TestWhoWeAreIsReadAgainWithoutARestart(t *testing.T) {
 	}
 	c := config.Default()
 	c.Temporal.APIKeyFile = apiKey
-	temporal, err := Dial(t.Context(), TemporalOptions{Program: "test", Config: c, Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	temporal := fixtures.Must(Dial(t.Context(), TemporalOptions{Program: "test", Config: c, Log: slog.New(slog.DiscardHandler)}))(t)
 	defer temporal.Close()
 	answers := func() bool {
 		_, err := temporal.WorkflowService().DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{})
@@ -161,8 +159,7 @@ func TestAnAPIKeyOfTemporalsOwnIsNotSentInTheClear(t *testing.T) {
 func serving(t *testing.T, c config.Config) *telemetry.Server {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	secure, err := ServerTLS(c, log)
-	require.NoError(t, err)
+	secure := fixtures.Must(ServerTLS(c, log))(t)
 	server := &telemetry.Server{Address: "127.0.0.1:0", Registry: telemetry.NewRegistry("test", ""), Log: log, TLS: secure}
 	require.NoError(t, server.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
@@ -181,10 +178,8 @@ func TestMetricsAreServedToWhomTheAuthorityKnows(t *testing.T) {
 	get := func(path string, shows ...tls.Certificate) (code int, serial *big.Int) {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: by.Pool(), Certificates: shows}}
 		defer transport.CloseIdleConnections()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+server.Address+path, http.NoBody)
-		require.NoError(t, err)
-		response, err := (&http.Client{Transport: transport}).Do(request)
-		require.NoError(t, err)
+		request := fixtures.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+server.Address+path, http.NoBody))(t)
+		response := fixtures.Must((&http.Client{Transport: transport}).Do(request))(t)
 		require.NoError(t, response.Body.Close())
 		return response.StatusCode, response.TLS.PeerCertificates[0].SerialNumber
 	}
@@ -221,8 +216,7 @@ func TestWhoMayReadMetricsIsReadAgainWithoutARestart(t *testing.T) {
 	server := serving(t, c)
 
 	scraper := func(by testca.Authority) func() (resumed bool, err error) {
-		shows, err := tls.LoadX509KeyPair(by.Issue(t, t.TempDir()))
-		require.NoError(t, err)
+		shows := fixtures.Must(tls.LoadX509KeyPair(by.Issue(t, t.TempDir())))(t)
 		secure := &tls.Config{
 			MinVersion: tls.VersionTLS12, RootCAs: first.Pool(), ClientSessionCache: tls.NewLRUClientSessionCache(1),
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &shows, nil },
@@ -241,19 +235,13 @@ func TestWhoMayReadMetricsIsReadAgainWithoutARestart(t *testing.T) {
 		}
 	}
 	ofTheFirst, ofTheSecond := scraper(first), scraper(second)
-	_, err := ofTheFirst()
-	require.NoError(t, err)
-	resumed, err := ofTheFirst()
-	require.NoError(t, err)
-	require.True(t, resumed, "there is no session that could outlive its authority")
-	_, err = ofTheSecond()
-	require.Error(t, err)
+	require.NoError(t, fixtures.Err(ofTheFirst()))
+	require.True(t, fixtures.Must(ofTheFirst())(t), "there is no session that could outlive its authority")
+	require.Error(t, fixtures.Err(ofTheSecond()))
 
 	second.Write(t, folder)
-	_, err = ofTheSecond()
-	require.NoError(t, err)
-	_, err = ofTheFirst()
-	require.ErrorContains(t, err, "tls: ")
+	require.NoError(t, fixtures.Err(ofTheSecond()))
+	require.ErrorContains(t, fixtures.Err(ofTheFirst()), "tls: ")
 }
 
 // Worker, controller, CLI and codec server take their codec from here.
@@ -261,8 +249,7 @@ func TestWhatIsNotEncryptedIsRefusedAsTheConfigurationSays(t *testing.T) {
 	c := config.Default()
 	c.Encryption.KeyFile = filepath.Join(t.TempDir(), "keys")
 	require.NoError(t, os.WriteFile(c.Encryption.KeyFile, []byte("k1 "+base64.StdEncoding.EncodeToString(make([]byte, 32))), 0o600))
-	forged, err := converter.GetDefaultDataConverter().ToPayload("forged")
-	require.NoError(t, err)
+	forged := fixtures.Must(converter.GetDefaultDataConverter().ToPayload("forged"))(t)
 	for _, refuses := range []bool{false, true} {
 		c.Encryption.RefuseClear = refuses
 		options, _, err := connection(c, slog.New(slog.DiscardHandler))
@@ -270,9 +257,7 @@ func TestWhatIsNotEncryptedIsRefusedAsTheConfigurationSays(t *testing.T) {
 		var text string
 		err = options.DataConverter.FromPayload(forged, &text)
 		require.Equal(t, refuses, errors.Is(err, secrecy.ErrClear), err)
-		own, err := options.DataConverter.ToPayload("ours")
-		require.NoError(t, err)
-		require.NoError(t, options.DataConverter.FromPayload(own, &text))
+		require.NoError(t, options.DataConverter.FromPayload(fixtures.Must(options.DataConverter.ToPayload("ours"))(t), &text))
 		require.Equal(t, "ours", text)
 	}
 }

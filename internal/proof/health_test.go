@@ -16,19 +16,19 @@ import (
 // was is the baseline of a Deployment of two replicas that served on m1 and on the
 // given others, all of them well.
 func was(others ...string) proof.Baseline {
-	items := []karmada.AggregatedItem{fixtures.CopyOn("m1", karmada.HealthHealthy, 2, 2)}
+	items := []karmada.AggregatedItem{copyOn("m1", karmada.HealthHealthy, 2, 2)}
 	for _, o := range others {
-		items = append(items, fixtures.CopyOn(o, karmada.HealthHealthy, 2, 2))
+		items = append(items, copyOn(o, karmada.HealthHealthy, 2, 2))
 	}
-	return proof.BaselineOf(fixtures.With(fixtures.Duplicated(append([]string{"m1"}, others...)...), fixtures.Reports(items...)))
+	return proof.BaselineOf(with(duplicated(append([]string{"m1"}, others...)...), reports(items...)))
 }
 
 func TestBaselineOfRecordsHowEveryCopyStood(t *testing.T) {
-	b := fixtures.With(fixtures.Duplicated("m1", "m2", "m3", "m4"), fixtures.Groups("primary", "primary: m1"), fixtures.Reports(
-		fixtures.CopyOn("m1", karmada.HealthHealthy, 2, 2),
-		fixtures.CopyOn("m2", karmada.HealthUnhealthy, 1, 2),
+	b := with(duplicated("m1", "m2", "m3", "m4"), groups("primary", "primary: m1"), reports(
+		copyOn("m1", karmada.HealthHealthy, 2, 2),
+		copyOn("m2", karmada.HealthUnhealthy, 1, 2),
 		karmada.AggregatedItem{Cluster: "m3", Applied: true, Health: karmada.HealthHealthy},
-		fixtures.CopyOn("gone", karmada.HealthHealthy, 2, 2),
+		copyOn("gone", karmada.HealthHealthy, 2, 2),
 	))
 	base := proof.BaselineOf(b)
 	require.Equal(t, proof.Baseline{
@@ -53,15 +53,15 @@ func TestHealthy(t *testing.T) {
 	kind := func(apiVersion, kind string) func(*karmada.Binding) {
 		return func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = apiVersion, kind }
 	}
-	unapplied := fixtures.CopyOn("m2", well, 2, 2)
+	unapplied := copyOn("m2", well, 2, 2)
 	unapplied.Applied = false
-	broken := fixtures.CopyOn("m2", well, 2, 2)
+	broken := copyOn("m2", well, 2, 2)
 	broken.Malformed = "status.replicas: not a number"
-	unobserved := fixtures.CopyOn("m2", well, 2, 2)
+	unobserved := copyOn("m2", well, 2, 2)
 	unobserved.ObservedGeneration = nil
 	bare := karmada.AggregatedItem{Cluster: "m2", Applied: true, Health: well}
 	silent := karmada.AggregatedItem{Cluster: "m2", Applied: true, Health: unknown}
-	roleBase := proof.BaselineOf(fixtures.NonWorkload("m1"))
+	roleBase := proof.BaselineOf(nonWorkload("m1"))
 	for name, tc := range map[string]struct {
 		binding  *karmada.Binding
 		baseline proof.Baseline
@@ -69,43 +69,43 @@ func TestHealthy(t *testing.T) {
 		reason   reason.Reason
 		message  string
 	}{
-		"the new copy is ready":                   {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), reason: reason.Healthy, message: "proven healthy on m2"},
-		"Karmada says Healthy with one of two":    {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 1, 2))), baseline: was(), reason: reason.NotHealthy, message: "1 of 2 replicas ready on m2"},
-		"a zero that was left out is a zero":      {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 0, 2))), baseline: was(), reason: reason.NotHealthy, message: "0 of 2 replicas ready on m2"},
-		"counts of an older generation":           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2, 3, 2))), baseline: was(), reason: reason.NotHealthy, message: "older generation of it than 3"},
-		"counts of no generation at all":          {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(unobserved)), baseline: was(), reason: reason.NotHealthy, message: "older generation"},
-		"it is Unhealthy":                         {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", ill, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "its copy on m2 is Unhealthy"},
-		"it is Unknown":                           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", unknown, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "m2 is Unknown"},
-		"it is not applied":                       {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(unapplied)), baseline: was(), reason: reason.NotHealthy, message: "m2 is not applied"},
-		"it reports nothing yet":                  {binding: fixtures.Duplicated("m2"), baseline: was(), reason: reason.NotHealthy, message: "m2 reports no status of it yet"},
-		"its report cannot be understood":         {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(broken)), baseline: was(), reason: reason.NotHealthy, message: "not a number"},
-		"a dead cluster's Healthy proves nothing": {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), suspect: []string{"m2"}, reason: reason.TargetNotReady, message: "proves nothing"},
+		"the new copy is ready":                   {binding: with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), baseline: was(), reason: reason.Healthy, message: "proven healthy on m2"},
+		"Karmada says Healthy with one of two":    {binding: with(duplicated("m2"), reports(copyOn("m2", well, 1, 2))), baseline: was(), reason: reason.NotHealthy, message: "1 of 2 replicas ready on m2"},
+		"a zero that was left out is a zero":      {binding: with(duplicated("m2"), reports(copyOn("m2", well, 0, 2))), baseline: was(), reason: reason.NotHealthy, message: "0 of 2 replicas ready on m2"},
+		"counts of an older generation":           {binding: with(duplicated("m2"), reports(copyOn("m2", well, 2, 2, 3, 2))), baseline: was(), reason: reason.NotHealthy, message: "older generation of it than 3"},
+		"counts of no generation at all":          {binding: with(duplicated("m2"), reports(unobserved)), baseline: was(), reason: reason.NotHealthy, message: "older generation"},
+		"it is Unhealthy":                         {binding: with(duplicated("m2"), reports(copyOn("m2", ill, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "its copy on m2 is Unhealthy"},
+		"it is Unknown":                           {binding: with(duplicated("m2"), reports(copyOn("m2", unknown, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "m2 is Unknown"},
+		"it is not applied":                       {binding: with(duplicated("m2"), reports(unapplied)), baseline: was(), reason: reason.NotHealthy, message: "m2 is not applied"},
+		"it reports nothing yet":                  {binding: duplicated("m2"), baseline: was(), reason: reason.NotHealthy, message: "m2 reports no status of it yet"},
+		"its report cannot be understood":         {binding: with(duplicated("m2"), reports(broken)), baseline: was(), reason: reason.NotHealthy, message: "not a number"},
+		"a dead cluster's Healthy proves nothing": {binding: with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), baseline: was(), suspect: []string{"m2"}, reason: reason.TargetNotReady, message: "proves nothing"},
 		"every new copy must be proven": {
-			binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "m3 reports no status",
+			binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "m3 reports no status",
 		},
 
-		"the survivor is as well as it was":      {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.Healthy, message: "proven healthy on m3"},
-		"the survivor fell ill":                  {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", ill, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "its copy on m2 was healthy and is Unhealthy now"},
-		"the survivor lost a replica":            {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 1, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "2 replicas were ready and 1 are now"},
-		"the survivor's cluster died":            {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), suspect: []string{"m2"}, reason: reason.TargetWorse, message: "m2 was healthy"},
-		"the survivor reports nothing any more":  {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "no usable status"},
-		"a survivor that was ill may stay so":    {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", ill, 0, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), reason: reason.Healthy, message: "m3"},
-		"a survivor that was dead may stay dead": {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 2, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), suspect: []string{"m2"}, reason: reason.Healthy, message: "m3"},
+		"the survivor is as well as it was":      {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.Healthy, message: "proven healthy on m3"},
+		"the survivor fell ill":                  {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", ill, 2, 2), copyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "its copy on m2 was healthy and is Unhealthy now"},
+		"the survivor lost a replica":            {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 1, 2), copyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "2 replicas were ready and 1 are now"},
+		"the survivor's cluster died":            {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", well, 2, 2))), baseline: was("m2"), suspect: []string{"m2"}, reason: reason.TargetWorse, message: "m2 was healthy"},
+		"the survivor reports nothing any more":  {binding: with(duplicated("m2", "m3"), reports(copyOn("m3", well, 2, 2))), baseline: was("m2"), reason: reason.TargetWorse, message: "no usable status"},
+		"a survivor that was ill may stay so":    {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", ill, 0, 2), copyOn("m3", well, 2, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), reason: reason.Healthy, message: "m3"},
+		"a survivor that was dead may stay dead": {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", well, 2, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), suspect: []string{"m2"}, reason: reason.Healthy, message: "m3"},
 
-		"with survivors alone they must prove themselves": {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2))), baseline: was("m2"), reason: reason.Healthy, message: "proven healthy on m2"},
-		"also where they were ill before":                 {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", ill, 0, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), reason: reason.NotHealthy, message: "0 of 2 replicas ready on m2"},
-		"and every one of them":                           {binding: fixtures.With(fixtures.Duplicated("m2", "m3"), fixtures.Reports(fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", ill, 2, 2))), baseline: was("m2", "m3"), reason: reason.NotHealthy, message: "its copy on m3 is Unhealthy"},
+		"with survivors alone they must prove themselves": {binding: with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), baseline: was("m2"), reason: reason.Healthy, message: "proven healthy on m2"},
+		"also where they were ill before":                 {binding: with(duplicated("m2"), reports(copyOn("m2", ill, 0, 2))), baseline: was("m2").Doubting(map[string]bool{"m2": true}), reason: reason.NotHealthy, message: "0 of 2 replicas ready on m2"},
+		"and every one of them":                           {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 2, 2), copyOn("m3", ill, 2, 2))), baseline: was("m2", "m3"), reason: reason.NotHealthy, message: "its copy on m3 is Unhealthy"},
 
-		"nothing is never healthy":               {binding: fixtures.Duplicated(), baseline: was(), reason: reason.NotPlaced, message: "no target"},
-		"with the failed cluster back it is not": {binding: fixtures.With(fixtures.Duplicated("m1", "m2"), fixtures.Reports(fixtures.CopyOn("m1", well, 2, 2), fixtures.CopyOn("m2", well, 2, 2))), baseline: was(), reason: reason.PutBack, message: "m1"},
+		"nothing is never healthy":               {binding: duplicated(), baseline: was(), reason: reason.NotPlaced, message: "no target"},
+		"with the failed cluster back it is not": {binding: with(duplicated("m1", "m2"), reports(copyOn("m1", well, 2, 2), copyOn("m2", well, 2, 2))), baseline: was(), reason: reason.PutBack, message: "m1"},
 
-		"a kind without counts needs only health":       {binding: fixtures.With(fixtures.Duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), fixtures.Reports(bare)), baseline: was(), reason: reason.Healthy, message: "m2"},
-		"a custom kind that says Unknown is not":        {binding: fixtures.With(fixtures.Duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), fixtures.Reports(silent)), baseline: was(), reason: reason.NotHealthy, message: "Unknown"},
-		"a kind without health is healthy once applied": {binding: fixtures.With(fixtures.NonWorkload("m2"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.Healthy, message: "m2"},
-		"a Job that says Unknown is waited for":         {binding: fixtures.With(fixtures.Duplicated("m2"), kind("batch/v1", "Job"), fixtures.Reports(silent)), baseline: was(), reason: reason.NotHealthy, message: "Unknown"},
-		"a Service has health":                          {binding: fixtures.With(fixtures.NonWorkload("m2"), kind("v1", "Service"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.NotHealthy, message: "Unknown"},
-		"a ConfigMap has none":                          {binding: fixtures.With(fixtures.NonWorkload("m2"), kind("v1", "ConfigMap"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.Healthy, message: "m2"},
-		"a custom resource may have":                    {binding: fixtures.With(fixtures.NonWorkload("m2"), kind("acme.io/v1", "Widget"), fixtures.Reports(silent)), baseline: roleBase, reason: reason.NotHealthy, message: "Unknown"},
+		"a kind without counts needs only health":       {binding: with(duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), reports(bare)), baseline: was(), reason: reason.Healthy, message: "m2"},
+		"a custom kind that says Unknown is not":        {binding: with(duplicated("m2"), kind("argoproj.io/v1alpha1", "Rollout"), reports(silent)), baseline: was(), reason: reason.NotHealthy, message: "Unknown"},
+		"a kind without health is healthy once applied": {binding: with(nonWorkload("m2"), reports(silent)), baseline: roleBase, reason: reason.Healthy, message: "m2"},
+		"a Job that says Unknown is waited for":         {binding: with(duplicated("m2"), kind("batch/v1", "Job"), reports(silent)), baseline: was(), reason: reason.NotHealthy, message: "Unknown"},
+		"a Service has health":                          {binding: with(nonWorkload("m2"), kind("v1", "Service"), reports(silent)), baseline: roleBase, reason: reason.NotHealthy, message: "Unknown"},
+		"a ConfigMap has none":                          {binding: with(nonWorkload("m2"), kind("v1", "ConfigMap"), reports(silent)), baseline: roleBase, reason: reason.Healthy, message: "m2"},
+		"a custom resource may have":                    {binding: with(nonWorkload("m2"), kind("acme.io/v1", "Widget"), reports(silent)), baseline: roleBase, reason: reason.NotHealthy, message: "Unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			suspect := map[string]bool{}
@@ -123,11 +123,11 @@ func TestHealthy(t *testing.T) {
 // Rules: R4.7-22, R4.7-23, R4.7-25.
 func TestHealthOfDividedReplicas(t *testing.T) {
 	before := func() proof.Baseline {
-		return proof.BaselineOf(fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2), fixtures.On("m3", 3)}), fixtures.Reports(
-			fixtures.CopyOn("m1", karmada.HealthHealthy, 1, 1), fixtures.CopyOn("m2", karmada.HealthHealthy, 2, 2), fixtures.CopyOn("m3", karmada.HealthHealthy, 3, 3))))
+		return proof.BaselineOf(with(divided(on("m1", 1), on("m2", 2), on("m3", 3)), reports(
+			copyOn("m1", karmada.HealthHealthy, 1, 1), copyOn("m2", karmada.HealthHealthy, 2, 2), copyOn("m3", karmada.HealthHealthy, 3, 3))))
 	}
 	after := func(targets []karmada.TargetCluster, items ...karmada.AggregatedItem) *karmada.Binding {
-		b := fixtures.With(fixtures.Divided(targets), fixtures.Reports(items...))
+		b := with(fixtures.Divided(targets), reports(items...))
 		b.Replicas = 6
 		return b
 	}
@@ -138,19 +138,19 @@ func TestHealthOfDividedReplicas(t *testing.T) {
 		message string
 	}{
 		"who grew must be ready in full": {
-			binding: after([]karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 3, 3)), reason: reason.NotHealthy, message: "2 of 3 replicas ready on m2",
+			binding: after([]karmada.TargetCluster{on("m2", 3), on("m3", 3)}, copyOn("m2", well, 2, 2), copyOn("m3", well, 3, 3)), reason: reason.NotHealthy, message: "2 of 3 replicas ready on m2",
 		},
 		"and then it is proven": {
-			binding: after([]karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 3, 3), fixtures.CopyOn("m3", well, 3, 3)), reason: reason.Healthy, message: "proven healthy on m2",
+			binding: after([]karmada.TargetCluster{on("m2", 3), on("m3", 3)}, copyOn("m2", well, 3, 3), copyOn("m3", well, 3, 3)), reason: reason.Healthy, message: "proven healthy on m2",
 		},
 		"who shrank may have fewer ready": {
-			binding: after([]karmada.TargetCluster{fixtures.On("m2", 4), fixtures.On("m3", 2)}, fixtures.CopyOn("m2", well, 4, 4), fixtures.CopyOn("m3", well, 2, 2)), reason: reason.Healthy, message: "proven healthy on m2",
+			binding: after([]karmada.TargetCluster{on("m2", 4), on("m3", 2)}, copyOn("m2", well, 4, 4), copyOn("m3", well, 2, 2)), reason: reason.Healthy, message: "proven healthy on m2",
 		},
 		"but not fewer than it should": {
-			binding: after([]karmada.TargetCluster{fixtures.On("m2", 4), fixtures.On("m3", 2)}, fixtures.CopyOn("m2", well, 4, 4), fixtures.CopyOn("m3", well, 1, 2)), reason: reason.TargetWorse, message: "on m3 3 replicas were ready and 1 are now",
+			binding: after([]karmada.TargetCluster{on("m2", 4), on("m3", 2)}, copyOn("m2", well, 4, 4), copyOn("m3", well, 1, 2)), reason: reason.TargetWorse, message: "on m3 3 replicas were ready and 1 are now",
 		},
 		"before the scheduler's answer nothing is proven": {
-			binding: after([]karmada.TargetCluster{fixtures.On("m2", 2), fixtures.On("m3", 3)}, fixtures.CopyOn("m2", well, 2, 2), fixtures.CopyOn("m3", well, 3, 3)), reason: reason.NotHealthy, message: "5 of 6 replicas have a target",
+			binding: after([]karmada.TargetCluster{on("m2", 2), on("m3", 3)}, copyOn("m2", well, 2, 2), copyOn("m3", well, 3, 3)), reason: reason.NotHealthy, message: "5 of 6 replicas have a target",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,13 +187,12 @@ func TestHealthy_RecordedStatusOfEachKind(t *testing.T) {
 // reported is an item in one line: the counts that the core reads, absent ones left out.
 func reported(t *testing.T, item *karmada.AggregatedItem) string {
 	t.Helper()
-	counts, err := json.Marshal(struct {
+	counts := fixtures.Must(json.Marshal(struct {
 		Generation         *int64 `json:"generation,omitempty"`
 		ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 		Replicas           *int64 `json:"replicas,omitempty"`
 		ReadyReplicas      *int64 `json:"readyReplicas,omitempty"`
-	}{item.Generation, item.ObservedGeneration, item.Replicas, item.ReadyReplicas})
-	require.NoError(t, err)
+	}{item.Generation, item.ObservedGeneration, item.Replicas, item.ReadyReplicas}))(t)
 	applied := "not applied"
 	if item.Applied {
 		applied = "applied"
@@ -203,17 +202,17 @@ func reported(t *testing.T, item *karmada.AggregatedItem) string {
 
 // statefulSet is a binding of a StatefulSet of two replicas with what its copies report.
 func statefulSet(items []karmada.AggregatedItem, targets ...string) *karmada.Binding {
-	return fixtures.With(fixtures.Duplicated(targets...), fixtures.Reports(items...), func(b *karmada.Binding) { b.Resource.Kind = "StatefulSet" })
+	return with(duplicated(targets...), reports(items...), func(b *karmada.Binding) { b.Resource.Kind = "StatefulSet" })
 }
 
 // Rules: R4.7-43.
 func TestHealthy_StatefulSetWithoutObservedGeneration(t *testing.T) {
 	item := func(health karmada.Health, ready int64) karmada.AggregatedItem {
-		i := fixtures.CopyOn("m2", health, ready, 2)
+		i := copyOn("m2", health, ready, 2)
 		i.ObservedGeneration = nil
 		return i
 	}
-	cases := []struct {
+	for _, tc := range []struct {
 		name    string
 		item    karmada.AggregatedItem
 		ok      bool
@@ -223,9 +222,8 @@ func TestHealthy_StatefulSetWithoutObservedGeneration(t *testing.T) {
 		{name: "Healthy and one of two ready", item: item(karmada.HealthHealthy, 1), message: "1 of 2 replicas ready on m2"},
 		{name: "Healthy and the ready count left out", item: item(karmada.HealthHealthy, 0), message: "0 of 2 replicas ready on m2"},
 		{name: "complete, but its controller has not seen the newest generation", item: item(karmada.HealthUnhealthy, 2), message: "its copy on m2 is Unhealthy"},
-		{name: "an observed generation that is older is still stale", item: fixtures.CopyOn("m2", karmada.HealthHealthy, 2, 2, 3, 2), message: "older generation of it than 3"},
-	}
-	for _, tc := range cases {
+		{name: "an observed generation that is older is still stale", item: copyOn("m2", karmada.HealthHealthy, 2, 2, 3, 2), message: "older generation of it than 3"},
+	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v := proof.Healthy(proof.HealthInput{Binding: statefulSet([]karmada.AggregatedItem{tc.item}, "m2"), Failed: "m1", Baseline: was()})
 			require.Equal(t, tc.ok, v.OK, v.Message)
@@ -241,7 +239,7 @@ func TestHealthy_CustomKindByTheCountsThatItReports(t *testing.T) {
 	}
 	none, two, one := (*int64)(nil), fixtures.Ptr(int64(2)), fixtures.Ptr(int64(1))
 	const well = karmada.HealthHealthy
-	cases := []struct {
+	for _, tc := range []struct {
 		name    string
 		items   []karmada.AggregatedItem
 		ok      bool
@@ -257,10 +255,9 @@ func TestHealthy_CustomKindByTheCountsThatItReports(t *testing.T) {
 			items:   []karmada.AggregatedItem{custom("m1", well, two, two), custom("m2", well, two, none)},
 			message: "0 of 2 replicas ready",
 		},
-	}
-	for _, tc := range cases {
+	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(tc.items...), func(b *karmada.Binding) {
+			b := with(duplicated("m2"), reports(tc.items...), func(b *karmada.Binding) {
 				b.Resource.APIVersion, b.Resource.Kind = "acme.example.org/v1", "Widget"
 			})
 			v := proof.Healthy(proof.HealthInput{Binding: b, Failed: "m1", Baseline: was()})
@@ -274,7 +271,7 @@ func TestHealthy_CustomKindByTheCountsThatItReports(t *testing.T) {
 //
 // Rules: R4.7-17, R4.7-26.
 func TestKarmada7455EmptyScheduleResultIsNotHealthy(t *testing.T) {
-	empty := fixtures.Duplicated()
+	empty := duplicated()
 	empty.Generation, empty.Status.ObservedGeneration = 7, 7
 	v := proof.Healthy(proof.HealthInput{Binding: empty, Failed: "m1", Baseline: was()})
 	require.False(t, v.OK)
@@ -289,7 +286,7 @@ func TestKarmada7455EmptyScheduleResultIsNotHealthy(t *testing.T) {
 // Rules: R4.7-22, R4.7-23.
 func TestKarmada3736EveryReplicaMustBeReadyWhateverKarmadaSays(t *testing.T) {
 	for ready := range int64(3) {
-		b := fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", karmada.HealthHealthy, ready, 2)))
+		b := with(duplicated("m2"), reports(copyOn("m2", karmada.HealthHealthy, ready, 2)))
 		v := proof.Healthy(proof.HealthInput{Binding: b, Failed: "m1", Baseline: was()})
 		require.Equal(t, ready == 2, v.OK, "%d of 2: %s", ready, v.Message)
 	}
@@ -299,7 +296,7 @@ func TestKarmada3736EveryReplicaMustBeReadyWhateverKarmadaSays(t *testing.T) {
 //
 // Rules: R4.7-23.
 func TestKarmada3467AStatusOfAnOlderGenerationIsNone(t *testing.T) {
-	b := fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", karmada.HealthHealthy, 2, 2, 5, 4)))
+	b := with(duplicated("m2"), reports(copyOn("m2", karmada.HealthHealthy, 2, 2, 5, 4)))
 	v := proof.Healthy(proof.HealthInput{Binding: b, Failed: "m1", Baseline: was()})
 	require.False(t, v.OK)
 	require.Contains(t, v.Message, "older generation")
@@ -310,7 +307,7 @@ func TestKarmada3467AStatusOfAnOlderGenerationIsNone(t *testing.T) {
 // Rules: R4.7-27.
 func TestKarmada2989TheHealthOfASilentClusterIsUnknown(t *testing.T) {
 	in := proof.HealthInput{
-		Binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Reports(fixtures.CopyOn("m2", karmada.HealthHealthy, 2, 2))), Failed: "m1", Baseline: was(),
+		Binding: with(duplicated("m2"), reports(copyOn("m2", karmada.HealthHealthy, 2, 2))), Failed: "m1", Baseline: was(),
 	}
 	require.True(t, proof.Healthy(in).OK)
 	in.Suspect = map[string]bool{"m2": true}
@@ -324,10 +321,10 @@ func TestKarmada2989TheHealthOfASilentClusterIsUnknown(t *testing.T) {
 // Rules: R4.7-28.
 func TestKarmada4951WhatHasNoHealthIsHealthyOnceApplied(t *testing.T) {
 	item := karmada.AggregatedItem{Cluster: "m2", Applied: true, Health: karmada.HealthUnknown}
-	in := proof.HealthInput{Failed: "m1", Baseline: proof.BaselineOf(fixtures.NonWorkload("m1"))}
-	in.Binding = fixtures.With(fixtures.NonWorkload("m2"), fixtures.Reports(item))
+	in := proof.HealthInput{Failed: "m1", Baseline: proof.BaselineOf(nonWorkload("m1"))}
+	in.Binding = with(nonWorkload("m2"), reports(item))
 	require.True(t, proof.Healthy(in).OK)
 	item.Applied = false
-	in.Binding = fixtures.With(fixtures.NonWorkload("m2"), fixtures.Reports(item))
+	in.Binding = with(nonWorkload("m2"), reports(item))
 	require.False(t, proof.Healthy(in).OK)
 }

@@ -14,33 +14,33 @@ import (
 
 // Rules: R4.7-16, R4.7-17.
 func TestPlaced(t *testing.T) {
-	noFit := fixtures.Scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.T0)
-	unaccepted := fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.T0)
+	noFit := scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.T0)
+	unaccepted := scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.T0)
 	unset := func(b *karmada.Binding) { b.Status.Scheduled = nil }
 	for name, tc := range map[string]struct {
 		binding *karmada.Binding
 		reason  reason.Reason
 		message string
 	}{
-		"settled elsewhere":                                        {binding: fixtures.Duplicated("m2", "m3"), reason: reason.Placed, message: "placed on m2, m3"},
-		"the failed cluster is back":                               {binding: fixtures.Duplicated("m2", "m1"), reason: reason.PutBack, message: "m1 is among the targets m1, m2"},
-		"nothing is never placed":                                  {binding: fixtures.Duplicated(), reason: reason.NotPlaced, message: "no target cluster"},
-		"nothing is never placed, though the scheduler is content": {binding: fixtures.With(fixtures.NonWorkload(), fixtures.Generation(7, 7)), reason: reason.NotPlaced, message: "no target cluster"},
-		"nothing fits":                                             {binding: fixtures.With(fixtures.Duplicated(), noFit, fixtures.Generation(3, 2)), reason: reason.NoClusterFit, message: "found no cluster"},
-		"an old no-fit is no news with targets":                    {binding: fixtures.With(fixtures.Duplicated("m2"), noFit), reason: reason.NotPlaced, message: "has not accepted"},
-		"the scheduler has yet to look":                            {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Generation(3, 2)), reason: reason.NotPlaced, message: "seen generation 2 of 3"},
-		"it never looked":                                          {binding: fixtures.With(fixtures.Duplicated("m2"), unset), reason: reason.NotPlaced, message: "has not accepted its targets m2"},
-		"it could not place all replicas":                          {binding: fixtures.With(fixtures.Duplicated("m2"), unaccepted), reason: reason.NotPlaced, message: "has not accepted"},
+		"settled elsewhere":                                        {binding: duplicated("m2", "m3"), reason: reason.Placed, message: "placed on m2, m3"},
+		"the failed cluster is back":                               {binding: duplicated("m2", "m1"), reason: reason.PutBack, message: "m1 is among the targets m1, m2"},
+		"nothing is never placed":                                  {binding: duplicated(), reason: reason.NotPlaced, message: "no target cluster"},
+		"nothing is never placed, though the scheduler is content": {binding: with(nonWorkload(), generation(7, 7)), reason: reason.NotPlaced, message: "no target cluster"},
+		"nothing fits":                                             {binding: with(duplicated(), noFit, generation(3, 2)), reason: reason.NoClusterFit, message: "found no cluster"},
+		"an old no-fit is no news with targets":                    {binding: with(duplicated("m2"), noFit), reason: reason.NotPlaced, message: "has not accepted"},
+		"the scheduler has yet to look":                            {binding: with(duplicated("m2"), generation(3, 2)), reason: reason.NotPlaced, message: "seen generation 2 of 3"},
+		"it never looked":                                          {binding: with(duplicated("m2"), unset), reason: reason.NotPlaced, message: "has not accepted its targets m2"},
+		"it could not place all replicas":                          {binding: with(duplicated("m2"), unaccepted), reason: reason.NotPlaced, message: "has not accepted"},
 		"the scheduler says why not": {
-			binding: fixtures.With(fixtures.Duplicated(), fixtures.Scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0), func(b *karmada.Binding) { b.Status.Scheduled.Message = "estimator: refused" }),
+			binding: with(duplicated(), scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0), func(b *karmada.Binding) { b.Status.Scheduled.Message = "estimator: refused" }),
 			reason:  reason.NotPlaced, message: "no target cluster; Scheduled=False, SchedulerError: estimator: refused",
 		},
-		"divided replicas that add up need no True": {binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), unset), reason: reason.Placed, message: "placed on m2"},
+		"divided replicas that add up need no True": {binding: with(divided(on("m2", 3)), unset), reason: reason.Placed, message: "placed on m2"},
 		"divided replicas that do not, do": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), unset, func(b *karmada.Binding) { b.Replicas = 4 }), reason: reason.NotPlaced, message: "has not accepted",
+			binding: with(divided(on("m2", 3)), unset, func(b *karmada.Binding) { b.Replicas = 4 }), reason: reason.NotPlaced, message: "has not accepted",
 		},
 		"divided into nothing adds up to nothing": {
-			binding: fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 0)}), unset), reason: reason.NotPlaced, message: "has not accepted",
+			binding: with(divided(on("m2", 0)), unset), reason: reason.NotPlaced, message: "has not accepted",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,22 +65,22 @@ func TestAnswered(t *testing.T) {
 		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "TaintManager", CreationTimestamp: &fixtures.T0}}
 	}
 	noFit := func(since time.Time) func(*karmada.Binding) {
-		return fixtures.Scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, since)
+		return scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, since)
 	}
 	for name, tc := range map[string]struct {
 		binding *karmada.Binding
 		reason  reason.Reason
 		ok      bool
 	}{
-		"it has observed Lifeboat's generation":       {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 5)), reason: reason.None, ok: true},
-		"it has observed a later one":                 {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(7, 6)), reason: reason.None, ok: true},
-		"it has not looked since":                     {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0)), reason: reason.RestoreUnanswered, ok: false},
-		"it said that nothing fits, after Lifeboat's": {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), reason: reason.NoClusterFit, ok: true},
-		"in the same second, as the API stores it":    {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason: reason.NoClusterFit, ok: true},
-		"it had said so before":                       {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.At(5)), noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
-		"it could not place all replicas":             {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason: reason.NotPlaced, ok: true},
-		"an old success is no answer":                 {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), ours(fixtures.T0), fixtures.Scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
-		"without a Lifeboat task nothing is timed":    {binding: fixtures.With(fixtures.Duplicated(), fixtures.Generation(5, 4), foreign, noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
+		"it has observed Lifeboat's generation":       {binding: with(duplicated(), generation(5, 5)), reason: reason.None, ok: true},
+		"it has observed a later one":                 {binding: with(duplicated(), generation(7, 6)), reason: reason.None, ok: true},
+		"it has not looked since":                     {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0)), reason: reason.RestoreUnanswered, ok: false},
+		"it said that nothing fits, after Lifeboat's": {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), reason: reason.NoClusterFit, ok: true},
+		"in the same second, as the API stores it":    {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason: reason.NoClusterFit, ok: true},
+		"it had said so before":                       {binding: with(duplicated(), generation(5, 4), ours(fixtures.At(5)), noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
+		"it could not place all replicas":             {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason: reason.NotPlaced, ok: true},
+		"an old success is no answer":                 {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
+		"without a Lifeboat task nothing is timed":    {binding: with(duplicated(), generation(5, 4), foreign, noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := proof.Answered(tc.binding, 5)

@@ -88,7 +88,7 @@ func TestManagerFresh(t *testing.T) {
 	lease := func(holder string, acquired, renewed int) proof.ManagerLease {
 		return proof.ManagerLease{Holder: holder, Acquired: fixtures.At(acquired), Renewed: fixtures.At(renewed)}
 	}
-	cases := []struct {
+	for _, tc := range []struct {
 		name        string
 		before, now proof.ManagerLease
 		ok          bool
@@ -101,8 +101,7 @@ func TestManagerFresh(t *testing.T) {
 		{name: "another holder", before: lease("a", 0, 100), now: lease("b", 0, 102), message: "changed hands"},
 		{name: "the same holder acquired it again", before: lease("a", 0, 100), now: lease("a", 101, 300), message: "changed hands"},
 		{name: "released", before: lease("a", 0, 100), now: lease("", 0, 102), message: "no process holds"},
-	}
-	for _, tc := range cases {
+	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v := proof.ManagerFresh(tc.before, tc.now, 90*time.Second)
 			require.Equal(t, tc.ok, v.OK)

@@ -83,8 +83,7 @@ func (r recorded) binding() *karmada.Binding {
 
 func readRecording(t *testing.T, name string) []*karmada.Binding {
 	t.Helper()
-	file, err := os.Open("testdata/recordings/" + name + ".jsonl")
-	require.NoError(t, err)
+	file := fixtures.Must(os.Open("testdata/recordings/" + name + ".jsonl"))(t)
 	defer func() { require.NoError(t, file.Close()) }()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
@@ -122,7 +121,7 @@ func narrate(states []*karmada.Binding) string {
 		if hold >= 0 {
 			text += "    answered: " + say(proof.Answered(b, evicted))
 			plan := proof.PlanRestore(proof.RestoreInput{
-				Binding: b, Failed: "member1", Task: b.Tasks[hold], Baseline: baseline, Cluster: fixtures.Cluster("member1"),
+				Binding: b, Failed: "member1", Task: b.Tasks[hold], Baseline: baseline, Cluster: cluster("member1"),
 			})
 			text += "    restore:  " + say(reason.Verdict{OK: plan.OK, Reason: plan.Reason, Message: plan.Message})
 		}

@@ -20,22 +20,22 @@ func emptied(before *karmada.Binding, change ...func(*karmada.Binding)) (*karmad
 	after.Tasks = append([]karmada.Task{fixtures.Held("m1", target.Replicas)}, before.Tasks...)
 	after.Clusters = nil
 	after.Generation++
-	return fixtures.With(&after, append([]func(*karmada.Binding){fixtures.Scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.At(2))}, change...)...), base
+	return with(&after, append([]func(*karmada.Binding){scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.At(2))}, change...)...), base
 }
 
 // Rules: R4.9-21, R4.9-22, R4.9-23, R4.9-26, R4.9-27, R4.9-49.
 func TestPlanRestore(t *testing.T) {
-	onTwo := func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{fixtures.On("m2", 2)} }
+	onTwo := func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{on("m2", 2)} }
 	split := func() *karmada.Binding {
-		return fixtures.Divided([]karmada.TargetCluster{fixtures.On("m1", 1), fixtures.On("m2", 2), fixtures.On("m3", 3)})
+		return divided(on("m1", 1), on("m2", 2), on("m3", 3))
 	}
-	succeeded := fixtures.Scheduled(corev1.ConditionTrue, "Success", fixtures.T0)
+	succeeded := scheduled(corev1.ConditionTrue, "Success", fixtures.T0)
 	moved := func(b *karmada.Binding) { b.Status.ObservedAffinity = "backup" }
 	grouped := func() *karmada.Binding {
-		return fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("primary", "primary: m1 m4", "backup: m2"))
+		return with(duplicated("m1"), groups("primary", "primary: m1 m4", "backup: m2"))
 	}
 	deeper := func() *karmada.Binding {
-		return fixtures.With(fixtures.Duplicated("m1"), fixtures.Groups("middle", "first: m4", "middle: m1", "backup: m2"))
+		return with(duplicated("m1"), groups("middle", "first: m4", "middle: m1", "backup: m2"))
 	}
 	for name, tc := range map[string]struct {
 		before *karmada.Binding
@@ -43,53 +43,51 @@ func TestPlanRestore(t *testing.T) {
 		change func(*proof.RestoreInput)
 		want   proof.RestorePlan // Message is part of it only
 	}{
-		"back where it was": {
-			before: fixtures.Duplicated("m1"), want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas"},
-		},
-		"a non-workload has no replicas": {before: fixtures.NonWorkload("m1"), want: proof.RestorePlan{OK: true, Message: "m1 comes back"}},
+		"back where it was":              {before: duplicated("m1"), want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas"}},
+		"a non-workload has no replicas": {before: nonWorkload("m1"), want: proof.RestorePlan{OK: true, Message: "m1 comes back"}},
 		"divided: as many as were taken out": {
-			before: split(), want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m2", 2), fixtures.On("m3", 3)}, Message: "with 1 replica beside m2, m3"},
+			before: split(), want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{on("m2", 2), on("m3", 3)}, Message: "with 1 replica beside m2, m3"},
 		},
 		"divided: the baseline knows them, too": {
 			before: split(), change: func(in *proof.RestoreInput) { in.Task.Replicas = nil },
-			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m2", 2), fixtures.On("m3", 3)}, Message: "1 replica"},
+			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{on("m2", 2), on("m3", 3)}, Message: "1 replica"},
 		},
 		"a survivor with a task of its own stays away": {
 			before: split(), now: []func(*karmada.Binding){fixtures.Task(karmada.Task{FromCluster: "m2", Producer: "TaintManager"})},
-			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m3", 3)}, Message: "beside m3"},
+			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{on("m3", 3)}, Message: "beside m3"},
 		},
 		"so does one that left the fleet": {
 			before: split(), change: func(in *proof.RestoreInput) {
-				in.Fleet = fixtures.Fleet(fixtures.Cluster("m1"), fixtures.Cluster("m2", fixtures.DeletingCluster), fixtures.Cluster("m3"))
+				in.Fleet = fixtures.Fleet(cluster("m1"), cluster("m2", fixtures.DeletingCluster), cluster("m3"))
 			},
-			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{fixtures.On("m3", 3)}, Message: "beside m3"},
+			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{on("m3", 3)}, Message: "beside m3"},
 		},
 		"survivors that stand are left as they are": {
-			before: fixtures.Duplicated("m1", "m2"), now: []func(*karmada.Binding){onTwo}, want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
+			before: duplicated("m1", "m2"), now: []func(*karmada.Binding){onTwo}, want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
 		},
 		"every copy has all replicas, as many as there are now": {
-			before: fixtures.Duplicated("m1", "m2"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Replicas = 5 }},
-			want: proof.RestorePlan{OK: true, Replicas: 5, Others: []karmada.TargetCluster{fixtures.On("m2", 5)}, Message: "5 replicas"},
+			before: duplicated("m1", "m2"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Replicas = 5 }},
+			want: proof.RestorePlan{OK: true, Replicas: 5, Others: []karmada.TargetCluster{on("m2", 5)}, Message: "5 replicas"},
 		},
 		"a stuck placement is taken back": {
-			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, fixtures.Scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
+			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
 			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
 		},
 		"a placement in its first pass is waited for": {
-			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, fixtures.Generation(4, 3)},
+			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 3)},
 			want: proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: "the scheduler is placing it on m2"},
 		},
 		"growth of a survivor is a placement, too": {
-			before: split(), now: []func(*karmada.Binding){succeeded, fixtures.Generation(4, 3), func(b *karmada.Binding) {
-				b.Clusters = []karmada.TargetCluster{fixtures.On("m2", 3), fixtures.On("m3", 3)}
+			before: split(), now: []func(*karmada.Binding){succeeded, generation(4, 3), func(b *karmada.Binding) {
+				b.Clusters = []karmada.TargetCluster{on("m2", 3), on("m3", 3)}
 			}},
 			want: proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: "placing it on m2, m3"},
 		},
 		"what is placed is not taken back": {
-			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, fixtures.Generation(4, 4)}, want: proof.RestorePlan{Reason: reason.Placed, Message: "placed on m2"},
+			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 4)}, want: proof.RestorePlan{Reason: reason.Placed, Message: "placed on m2"},
 		},
 		"unless the scheduler would take it straight back": {
-			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, fixtures.Generation(4, 4)},
+			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 4)},
 			change: func(in *proof.RestoreInput) { in.StraightBack = true }, want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
 		},
 
@@ -98,7 +96,7 @@ func TestPlanRestore(t *testing.T) {
 		},
 		"it stands at the group still": {before: grouped(), want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"}},
 		"it has moved on, and survivors would come back, too": {
-			before: fixtures.With(fixtures.Duplicated("m1", "m4"), fixtures.Groups("primary", "primary: m1 m4", "backup: m2")), now: []func(*karmada.Binding){moved},
+			before: with(duplicated("m1", "m4"), groups("primary", "primary: m1 m4", "backup: m2")), now: []func(*karmada.Binding){moved},
 			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: `stands at affinity group "backup"`},
 		},
 		"it has moved on, and another target stands": {
@@ -117,43 +115,43 @@ func TestPlanRestore(t *testing.T) {
 		"not when that group has nothing": {
 			before: deeper(), now: []func(*karmada.Binding){moved},
 			change: func(in *proof.RestoreInput) {
-				in.Fleet = fixtures.Fleet(fixtures.Cluster("m1"), fixtures.Cluster("m4", fixtures.Tainted(fixtures.NoSchedule("x"))))
+				in.Fleet = fixtures.Fleet(cluster("m1"), cluster("m4", tainted(noSchedule("x"))))
 			},
 			want: proof.RestorePlan{OK: true, Replicas: 2, Reschedule: true, Message: "reschedule"},
 		},
 		"its placement does not select the cluster any more": {
-			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Placement = &karmada.Placement{ClusterAffinity: fixtures.Names("m2")} }},
+			before: duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Placement = &karmada.Placement{ClusterAffinity: fixtures.Names("m2")} }},
 			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "does not select m1 any more"},
 		},
 
 		"no Lifeboat task stands": {
-			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Producer = "TaintManager" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no Lifeboat hold task"},
+			before: duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Producer = "TaintManager" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no Lifeboat hold task"},
 		},
 		"the task is for another cluster": {
-			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.FromCluster = "m2" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "for m1"},
+			before: duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.FromCluster = "m2" }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "for m1"},
 		},
 		"the task was left to an operator": {
-			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Reason = karmada.TaskReasonNeedsOperator }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no Lifeboat hold task"},
+			before: duplicated("m1"), change: func(in *proof.RestoreInput) { in.Task.Reason = karmada.TaskReasonNeedsOperator }, want: proof.RestorePlan{Reason: reason.ForeignTask, Message: "no Lifeboat hold task"},
 		},
 		"the cluster is being deleted": {
-			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Cluster.Deleting = true }, want: proof.RestorePlan{Reason: reason.ClusterGone, Message: "m1 is gone"},
+			before: duplicated("m1"), change: func(in *proof.RestoreInput) { in.Cluster.Deleting = true }, want: proof.RestorePlan{Reason: reason.ClusterGone, Message: "m1 is gone"},
 		},
 		"the cluster is gone": {
-			before: fixtures.Duplicated("m1"), change: func(in *proof.RestoreInput) { in.Cluster = karmada.Cluster{} }, want: proof.RestorePlan{Reason: reason.ClusterGone, Message: "m1 is gone"},
+			before: duplicated("m1"), change: func(in *proof.RestoreInput) { in.Cluster = karmada.Cluster{} }, want: proof.RestorePlan{Reason: reason.ClusterGone, Message: "m1 is gone"},
 		},
 		"the binding cannot be understood": {
-			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Malformed = "spec: not an object" }},
+			before: duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Malformed = "spec: not an object" }},
 			want: proof.RestorePlan{Reason: reason.Malformed, Message: "not an object"},
 		},
 		"it has no placement any more": {
-			before: fixtures.Duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Placement = nil }},
+			before: duplicated("m1"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Placement = nil }},
 			want: proof.RestorePlan{Reason: reason.NotSupportedPlacement, Message: "no placement"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, base := emptied(tc.before, tc.now...)
 			hold, _ := b.TaskFor("m1")
-			in := proof.RestoreInput{Binding: b, Failed: "m1", Task: *hold, Baseline: base, Cluster: fixtures.Cluster("m1")}
+			in := proof.RestoreInput{Binding: b, Failed: "m1", Task: *hold, Baseline: base, Cluster: cluster("m1")}
 			if tc.change != nil {
 				tc.change(&in)
 			}
@@ -168,7 +166,7 @@ func TestPlanRestore(t *testing.T) {
 // Rules: R4.9-17.
 func TestTakesStraightBack(t *testing.T) {
 	ours := func(c *karmada.Cluster) {
-		c.Taints = []corev1.Taint{fixtures.NoExecute("failed", fixtures.T0), fixtures.NoSchedule(karmada.EvacuatingTaintKey)}
+		c.Taints = []corev1.Taint{fixtures.NoExecute("failed", fixtures.T0), noSchedule(karmada.EvacuatingTaintKey)}
 		c.Added = []karmada.AddedTaint{{Key: "failed", Effect: corev1.TaintEffectNoExecute}, {Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}}
 	}
 	for name, tc := range map[string]struct {
@@ -176,23 +174,23 @@ func TestTakesStraightBack(t *testing.T) {
 		cluster karmada.Cluster
 		want    bool
 	}{
-		"a duplicated one without a bound": {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1"), want: true},
-		"a non-workload":                   {binding: fixtures.NonWorkload("m2"), cluster: fixtures.Cluster("m1"), want: true},
-		"a divided one never":              {binding: fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", 3)}), cluster: fixtures.Cluster("m1"), want: false},
-		"a non-workload under a divided placement": {binding: fixtures.With(fixtures.NonWorkload("m2"), func(b *karmada.Binding) {
+		"a duplicated one without a bound": {binding: duplicated("m2"), cluster: cluster("m1"), want: true},
+		"a non-workload":                   {binding: nonWorkload("m2"), cluster: cluster("m1"), want: true},
+		"a divided one never":              {binding: divided(on("m2", 3)), cluster: cluster("m1"), want: false},
+		"a non-workload under a divided placement": {binding: with(nonWorkload("m2"), func(b *karmada.Binding) {
 			b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided}
-		}), cluster: fixtures.Cluster("m1"), want: true},
-		"its spread is full":                           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 1)), cluster: fixtures.Cluster("m1"), want: false},
-		"its spread has a place left":                  {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Spread(1, 2)), cluster: fixtures.Cluster("m1"), want: true},
-		"its placement does not select the cluster":    {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.May(fixtures.Names("m2"))), cluster: fixtures.Cluster("m1"), want: false},
-		"the scheduler has moved on to another group":  {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m1", "backup: m2")), cluster: fixtures.Cluster("m1"), want: false},
-		"the group has both":                           {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Groups("backup", "primary: m3", "backup: m1 m2")), cluster: fixtures.Cluster("m1"), want: true},
-		"Lifeboat's own taints go with the recovery":   {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", ours), want: true},
-		"somebody's taint keeps it away":               {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", ours, fixtures.Tainted(fixtures.NoSchedule("cordon"))), want: false},
-		"unless it is tolerated":                       {binding: fixtures.With(fixtures.Duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cordon"))), want: true},
-		"the cluster does not serve the kind any more": {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), want: false},
-		"the cluster is being deleted":                 {binding: fixtures.Duplicated("m2"), cluster: fixtures.Cluster("m1", fixtures.DeletingCluster), want: false},
-		"without a placement nobody schedules it":      {binding: fixtures.With(fixtures.Duplicated("m2"), func(b *karmada.Binding) { b.Placement = nil }), cluster: fixtures.Cluster("m1"), want: false},
+		}), cluster: cluster("m1"), want: true},
+		"its spread is full":                           {binding: with(duplicated("m2"), spread(1, 1)), cluster: cluster("m1"), want: false},
+		"its spread has a place left":                  {binding: with(duplicated("m2"), spread(1, 2)), cluster: cluster("m1"), want: true},
+		"its placement does not select the cluster":    {binding: with(duplicated("m2"), fixtures.May(fixtures.Names("m2"))), cluster: cluster("m1"), want: false},
+		"the scheduler has moved on to another group":  {binding: with(duplicated("m2"), groups("backup", "primary: m1", "backup: m2")), cluster: cluster("m1"), want: false},
+		"the group has both":                           {binding: with(duplicated("m2"), groups("backup", "primary: m3", "backup: m1 m2")), cluster: cluster("m1"), want: true},
+		"Lifeboat's own taints go with the recovery":   {binding: duplicated("m2"), cluster: cluster("m1", ours), want: true},
+		"somebody's taint keeps it away":               {binding: duplicated("m2"), cluster: cluster("m1", ours, tainted(noSchedule("cordon"))), want: false},
+		"unless it is tolerated":                       {binding: with(duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: cluster("m1", tainted(noSchedule("cordon"))), want: true},
+		"the cluster does not serve the kind any more": {binding: duplicated("m2"), cluster: cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), want: false},
+		"the cluster is being deleted":                 {binding: duplicated("m2"), cluster: cluster("m1", fixtures.DeletingCluster), want: false},
+		"without a placement nobody schedules it":      {binding: with(duplicated("m2"), func(b *karmada.Binding) { b.Placement = nil }), cluster: cluster("m1"), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.want, proof.TakesStraightBack(tc.binding, tc.cluster))
@@ -219,7 +217,7 @@ func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
 		}
 		return b
 	}
-	m1 := fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints())
+	m1 := cluster("m1", fixtures.Drained(karmada.Drain{}), fixtures.DrainTaints())
 	intolerant := func(b *karmada.Binding) { b.Placement.ClusterTolerations = nil }
 	for name, tc := range map[string]struct {
 		binding         *karmada.Binding
@@ -230,8 +228,8 @@ func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
 		"it tolerates every taint":                  {binding: app(), source: m1, returned: false, ready: true, want: proof.Ban{Wanted: true}},
 		"Lifeboat's taints keep the scheduler away": {binding: app(intolerant), source: m1, returned: false, ready: true, want: proof.Ban{}},
 		"it came back all the same":                 {binding: app(intolerant), source: m1, returned: true, ready: true, want: proof.Ban{Wanted: true}},
-		"no drain":                                  {binding: app(), source: fixtures.Cluster("m1"), returned: true, ready: true, want: proof.Ban{}},
-		"the drain leaves it out":                   {binding: app(), source: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), returned: true, ready: true, want: proof.Ban{}},
+		"no drain":                                  {binding: app(), source: cluster("m1"), returned: true, ready: true, want: proof.Ban{}},
+		"the drain leaves it out":                   {binding: app(), source: cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), returned: true, ready: true, want: proof.Ban{}},
 		"parents hold it":                           {binding: app(heldAs(karmada.TaskReason, "own", "parent")), source: m1, returned: true, ready: true, want: proof.Ban{}},
 		"its old copy could not go: it stays held":  {binding: app(), source: m1, returned: true, ready: false, want: proof.Ban{Wanted: true, Reason: reason.SchedulerReturnsIt}},
 	} {

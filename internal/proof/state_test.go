@@ -10,7 +10,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -161,7 +160,7 @@ func TestKarmada5788StateWaitsForTheSourceThatHandsItOn(t *testing.T) {
 // Rules: R4.7-38.
 func TestAHoldIsReleasedUnprovenOnlyWhereAnotherCopyCanRun(t *testing.T) {
 	placed := func(edit func(*karmada.Binding)) *karmada.Binding {
-		b := fixtures.Duplicated("m2", "m3")
+		b := duplicated("m2", "m3")
 		b.Generation, b.Status.ObservedGeneration = 2, 2
 		b.Status.Scheduled = &karmada.Condition{Type: "Scheduled", Status: corev1.ConditionTrue}
 		edit(b)

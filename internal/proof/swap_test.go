@@ -15,9 +15,9 @@ import (
 // Rules: R4.9-15, R4.9-29, R4.9-30.
 func TestPlanSwap(t *testing.T) {
 	onM2 := func(change ...func(*karmada.Binding)) *karmada.Binding {
-		b := fixtures.With(fixtures.Duplicated("m2"), fixtures.Task(fixtures.Held("m1", 2)))
+		b := with(duplicated("m2"), fixtures.Task(fixtures.Held("m1", 2)))
 		b.Generation, b.Status.ObservedGeneration = 3, 3
-		return fixtures.With(b, change...)
+		return with(b, change...)
 	}
 	for name, tc := range map[string]struct {
 		binding *karmada.Binding
@@ -25,25 +25,19 @@ func TestPlanSwap(t *testing.T) {
 		want    proof.Swap
 		reason  reason.Reason
 	}{
-		"the held source takes over": {binding: onM2(), want: proof.Swap{Cluster: "m1", Replicas: 2}, reason: reason.Swapped},
-		"not before the scheduler has answered": {
-			binding: onM2(func(b *karmada.Binding) { b.Generation = 4 }), reason: reason.RestoreUnanswered,
-		},
-		"not while it is not Ready": {binding: onM2(), m1: []func(*karmada.Cluster){fixtures.NotReady}},
+		"the held source takes over":            {binding: onM2(), want: proof.Swap{Cluster: "m1", Replicas: 2}, reason: reason.Swapped},
+		"not before the scheduler has answered": {binding: onM2(func(b *karmada.Binding) { b.Generation = 4 }), reason: reason.RestoreUnanswered},
+		"not while it is not Ready":             {binding: onM2(), m1: []func(*karmada.Cluster){notReady}},
 		"not while a triggering taint stands, tolerated or not": {
 			binding: onM2(func(b *karmada.Binding) {
 				b.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 			}),
-			m1: []func(*karmada.Cluster){fixtures.Tainted(fixtures.NoExecute("down", fixtures.T0))},
+			m1: []func(*karmada.Cluster){tainted(fixtures.NoExecute("down", fixtures.T0))},
 		},
-		"not while it is being deleted": {binding: onM2(), m1: []func(*karmada.Cluster){fixtures.DeletingCluster}},
-		"not what was left to an operator": {
-			binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Reason = karmada.TaskReasonNeedsOperator }),
-		},
-		"not another producer's": {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Producer = "TaintManager" })},
-		"not Directly: Karmada deletes that copy": {
-			binding: onM2(func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly }),
-		},
+		"not while it is being deleted":           {binding: onM2(), m1: []func(*karmada.Cluster){fixtures.DeletingCluster}},
+		"not what was left to an operator":        {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })},
+		"not another producer's":                  {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Producer = "TaintManager" })},
+		"not Directly: Karmada deletes that copy": {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly })},
 		"not where the placement does not want it any more": {
 			binding: onM2(func(b *karmada.Binding) {
 				b.Placement.ClusterAffinity = &karmada.ClusterAffinity{ClusterNames: []string{"m2", "m3"}}
@@ -58,7 +52,7 @@ func TestPlanSwap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := placement.PreCheckInput{
 				Binding: tc.binding, Failing: "m2", RoomUnknownOK: true,
-				Fleet: fixtures.Fleet(fixtures.Cluster("m1", tc.m1...), fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+				Fleet: fixtures.Fleet(cluster("m1", tc.m1...), cluster("m2", notReady), cluster("m3")),
 			}
 			got, v := proof.PlanSwap(in)
 			require.Equal(t, tc.reason, v.Reason, v.Message)
@@ -79,10 +73,10 @@ func TestASwapOfDividedReplicasTakesNoMoreThanIsMissing(t *testing.T) {
 		"a survivor took everything":        {held: 2, on2: 0, on3: 4, want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := fixtures.With(fixtures.Divided([]karmada.TargetCluster{fixtures.On("m2", tc.on2), fixtures.On("m3", tc.on3)}), fixtures.Task(fixtures.Held("m1", tc.held)))
+			b := with(divided(on("m2", tc.on2), on("m3", tc.on3)), fixtures.Task(fixtures.Held("m1", tc.held)))
 			b.Replicas, b.Generation, b.Status.ObservedGeneration = 4, 3, 3
 			got, _ := proof.PlanSwap(placement.PreCheckInput{
-				Binding: b, Failing: "m2", RoomUnknownOK: true, Fleet: fixtures.Fleet(fixtures.Cluster("m1"), fixtures.Cluster("m2", fixtures.NotReady), fixtures.Cluster("m3")),
+				Binding: b, Failing: "m2", RoomUnknownOK: true, Fleet: fixtures.Fleet(cluster("m1"), cluster("m2", notReady), cluster("m3")),
 			})
 			require.Equal(t, tc.want, got.Replicas)
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -53,9 +54,7 @@ func FuzzPacked(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var set, again queue.BindingSet
 		if json.Unmarshal(raw, &set) == nil {
-			packed, err := json.Marshal(&set)
-			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(packed, &again))
+			require.NoError(t, json.Unmarshal(fixtures.Must(json.Marshal(&set))(t), &again))
 			require.Equal(t, set.Len(), again.Len())
 			key := karmada.BindingKey{Namespace: "shop", Name: "cart"}
 			set.Add(key, "u")
@@ -65,9 +64,7 @@ func FuzzPacked(f *testing.F) {
 		if json.Unmarshal(raw, &log) == nil {
 			now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 			log.Add("shop/cart", now)
-			packed, err := json.Marshal(log)
-			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(packed, &reread))
+			require.NoError(t, json.Unmarshal(fixtures.Must(json.Marshal(log))(t), &reread))
 			moved, _ := reread.Since("shop/cart", now)
 			require.Positive(t, moved)
 		}

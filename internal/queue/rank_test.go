@@ -73,8 +73,7 @@ func TestSortingForgetsWhereItemsStood(t *testing.T) {
 func TestAnItemIsSmallOnTheWire(t *testing.T) {
 	one := item("production", "checkout-deployment", 100, 60)
 	one.UID = "0b0e5d2c-2c6c-4b6f-9d5e-0d1f5a8f4f11"
-	data, err := json.Marshal(one)
-	require.NoError(t, err)
+	data := fixtures.Must(json.Marshal(one))(t)
 	require.Less(t, len(data), 200, string(data))
 }
 

@@ -19,17 +19,15 @@ func TestUnhealthyClocks_Next(t *testing.T) {
 		copy   rules.CopyHealth
 		want   rules.UnhealthyClocks
 	}{
-		"begins":                    {copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "a"}, want: rules.UnhealthyClocks{{Cluster: "m1", Revision: "a", Since: at(10)}}},
-		"runs on":                   {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "a"}, want: ran},
-		"Healthy restarts":          {before: ran, copy: rules.CopyHealth{Health: karmada.HealthHealthy}},
-		"another revision restarts": {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "b"}, want: rules.UnhealthyClocks{{Cluster: "m1", Revision: "b", Since: at(10)}}},
-		"an unknown revision does not": {
-			before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy}, want: ran,
-		},
-		"Unknown stops":          {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnknown}, want: stopped},
-		"its cluster fails":      {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "a", ClusterFails: true}, want: stopped},
-		"stays stopped":          {before: stopped, copy: rules.CopyHealth{Health: karmada.HealthUnknown}, want: stopped},
-		"Unknown begins nothing": {copy: rules.CopyHealth{Health: karmada.HealthUnknown}},
+		"begins":                       {copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "a"}, want: rules.UnhealthyClocks{{Cluster: "m1", Revision: "a", Since: at(10)}}},
+		"runs on":                      {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "a"}, want: ran},
+		"Healthy restarts":             {before: ran, copy: rules.CopyHealth{Health: karmada.HealthHealthy}},
+		"another revision restarts":    {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "b"}, want: rules.UnhealthyClocks{{Cluster: "m1", Revision: "b", Since: at(10)}}},
+		"an unknown revision does not": {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy}, want: ran},
+		"Unknown stops":                {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnknown}, want: stopped},
+		"its cluster fails":            {before: ran, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "a", ClusterFails: true}, want: stopped},
+		"stays stopped":                {before: stopped, copy: rules.CopyHealth{Health: karmada.HealthUnknown}, want: stopped},
+		"Unknown begins nothing":       {copy: rules.CopyHealth{Health: karmada.HealthUnknown}},
 		"goes on": {
 			before: stopped, copy: rules.CopyHealth{Health: karmada.HealthUnhealthy, Revision: "a"},
 			want: rules.UnhealthyClocks{{Cluster: "m1", Revision: "a", Ran: 10 * time.Second, Since: at(10)}},

@@ -12,23 +12,36 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Rules: R4.12-1.
-func TestADrainIsARuleWithoutWindows(t *testing.T) {
+// A drain, and the order of a taint, match while they stand.
+//
+// Rules: R4.12-1, R4.1-41, R4.1-42, R4.1-43.
+func TestAnOrderIsARuleWithoutWindows(t *testing.T) {
+	drained, garbled := fixtures.Drained(karmada.Drain{}), func(c *karmada.Cluster) { c.Malformed = "bad" }
+	nobody := func(c *karmada.Cluster) { c.Ordered[0].Who = "" }
 	for name, tc := range map[string]struct {
 		cluster karmada.Cluster
+		rule    string
 		want    []rules.Match
 	}{
-		"no order":                        {cluster: fixtures.Cluster("m1")},
-		"an order":                        {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{})), want: []rules.Match{rules.Matches}},
-		"an order that has ended":         {cluster: fixtures.Cluster("m1", fixtures.DrainTaints()), want: []rules.Match{rules.Mismatches}},
-		"an order that cannot be read":    {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a in ("})), want: []rules.Match{rules.Undecided}},
-		"a cluster that cannot be read":   {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{}), func(c *karmada.Cluster) { c.Malformed = "bad" }), want: []rules.Match{rules.Undecided}},
-		"a rate that is none":             {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Rate: -1})), want: []rules.Match{rules.Undecided}},
-		"another's taint of the same key": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute(karmada.DrainTaintKey, fixtures.T0)))},
+		"nothing":                     {cluster: fixtures.Cluster("m1")},
+		"a drain":                     {cluster: fixtures.Cluster("m1", drained), rule: karmada.DrainRule, want: []rules.Match{rules.Matches}},
+		"a drain that has ended":      {cluster: fixtures.Cluster("m1", fixtures.DrainTaints()), rule: karmada.DrainRule, want: []rules.Match{rules.Mismatches}},
+		"a drain that cannot be read": {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a in ("})), rule: karmada.DrainRule, want: []rules.Match{rules.Undecided}},
+		"a drain of a cluster that cannot be read":   {cluster: fixtures.Cluster("m1", drained, garbled), rule: karmada.DrainRule, want: []rules.Match{rules.Undecided}},
+		"a drain with a rate that is none":           {cluster: fixtures.Cluster("m1", fixtures.Drained(karmada.Drain{Rate: -1})), rule: karmada.DrainRule, want: []rules.Match{rules.Undecided}},
+		"another's taint of the drain's key":         {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute(karmada.DrainTaintKey, fixtures.T0)))},
+		"a taint is ordered":                         {cluster: fixtures.Cluster("m1", ordersTaints("a")), rule: karmada.TaintRule, want: []rules.Match{rules.Matches}},
+		"it is ordered, and stands":                  {cluster: fixtures.Cluster("m1", ordersTaints("a"), putByOrder("a")), rule: karmada.TaintRule, want: []rules.Match{rules.Matches}},
+		"a taint whose order has ended":              {cluster: fixtures.Cluster("m1", putByOrder("a")), rule: karmada.TaintRule, want: []rules.Match{rules.Mismatches}},
+		"one order of two has ended":                 {cluster: fixtures.Cluster("m1", ordersTaints("b"), putByOrder("a", "b")), rule: karmada.TaintRule, want: []rules.Match{rules.Mismatches, rules.Matches}},
+		"an order that nobody gave":                  {cluster: fixtures.Cluster("m1", ordersTaints("a"), nobody), rule: karmada.TaintRule, want: []rules.Match{rules.Undecided}},
+		"an order for a cluster that cannot be read": {cluster: fixtures.Cluster("m1", ordersTaints("a"), garbled), rule: karmada.TaintRule, want: []rules.Match{rules.Undecided}},
+		"an order that cannot be read any more":      {cluster: fixtures.Cluster("m1", putByOrder("a"), garbled), rule: karmada.TaintRule, want: []rules.Match{rules.Undecided}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []rules.Match
 			for _, o := range rules.Observe(nil, tc.cluster, rules.FactOf(tc.cluster)) {
+				require.Equal(t, tc.rule, o.Rule)
 				require.Zero(t, o.Taint.AddOnMatch+o.Taint.RemoveOnMismatch)
 				got = append(got, o.Match)
 			}
@@ -172,34 +185,6 @@ func putByOrder(keys ...string) func(*karmada.Cluster) {
 			c.Taints = append(c.Taints, fixtures.NoExecute(key, fixtures.T0))
 			c.Added = append(c.Added, karmada.AddedTaint{Key: key, Effect: corev1.TaintEffectNoExecute, Rule: karmada.TaintRule})
 		}
-	}
-}
-
-// Rules: R4.1-42, R4.1-43, R4.1-41.
-func TestAnOrderedTaintMatchesWhileItsOrderStands(t *testing.T) {
-	garbled := func(c *karmada.Cluster) { c.Malformed = "bad" }
-	nobody := func(c *karmada.Cluster) { c.Ordered[0].Who = "" }
-	for name, tc := range map[string]struct {
-		cluster karmada.Cluster
-		want    []rules.Match
-	}{
-		"nothing":                               {cluster: fixtures.Cluster("m1")},
-		"an order":                              {cluster: fixtures.Cluster("m1", ordersTaints("a")), want: []rules.Match{rules.Matches}},
-		"an order whose taint stands":           {cluster: fixtures.Cluster("m1", ordersTaints("a"), putByOrder("a")), want: []rules.Match{rules.Matches}},
-		"a taint whose order has ended":         {cluster: fixtures.Cluster("m1", putByOrder("a")), want: []rules.Match{rules.Mismatches}},
-		"one of two has ended":                  {cluster: fixtures.Cluster("m1", ordersTaints("b"), putByOrder("a", "b")), want: []rules.Match{rules.Mismatches, rules.Matches}},
-		"an order that nobody gave":             {cluster: fixtures.Cluster("m1", ordersTaints("a"), nobody), want: []rules.Match{rules.Undecided}},
-		"a cluster that cannot be read":         {cluster: fixtures.Cluster("m1", ordersTaints("a"), garbled), want: []rules.Match{rules.Undecided}},
-		"an order that cannot be read any more": {cluster: fixtures.Cluster("m1", putByOrder("a"), garbled), want: []rules.Match{rules.Undecided}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var got []rules.Match
-			for _, o := range rules.Observe(nil, tc.cluster, rules.FactOf(tc.cluster)) {
-				require.Equal(t, karmada.TaintRule, o.Rule)
-				got = append(got, o.Match)
-			}
-			require.Equal(t, tc.want, got)
-		})
 	}
 }
 

@@ -402,9 +402,7 @@ func TestWhatAnAnnotationSaysIsKeptWithinBounds(t *testing.T) {
 	b.Annotations = map[string]string{karmada.AnnotationPurgeMode: long, karmada.AnnotationTolerationSeconds: long}
 	p := rules.PolicyOf(b, nil)
 	require.NotEmpty(t, p.SoftMalformed)
-	raw, err := json.Marshal(p)
-	require.NoError(t, err)
-	require.Less(t, len(raw), 2000)
+	require.Less(t, len(fixtures.Must(json.Marshal(p))(t)), 2000)
 
 	for _, mode := range []karmada.PurgeMode{
 		rules.ResolvePurgeMode(p, "", karmada.PurgeGracefully),

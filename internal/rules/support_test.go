@@ -152,8 +152,7 @@ func TestTheNearestWordSaysHowTheOldCopyGoes(t *testing.T) {
 		"an empty annotation leaves it to config": {binding: fixtures.With(fixtures.Duplicated("m1"), own("")), byDefault: karmada.PurgeDirectly, want: karmada.PurgeDirectly},
 	} {
 		t.Run(name, func(t *testing.T) {
-			frozen := rules.PolicyOf(tc.binding, nil)
-			require.Equal(t, tc.want, rules.ResolvePurgeMode(frozen, tc.policy, tc.byDefault))
+			require.Equal(t, tc.want, rules.ResolvePurgeMode(rules.PolicyOf(tc.binding, nil), tc.policy, tc.byDefault))
 		})
 	}
 }

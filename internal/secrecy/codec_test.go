@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
@@ -23,8 +24,7 @@ import (
 func newKey(t *testing.T) string {
 	t.Helper()
 	secret := make([]byte, keySize)
-	_, err := rand.Read(secret)
-	require.NoError(t, err)
+	require.NoError(t, fixtures.Err(rand.Read(secret)))
 	return base64.StdEncoding.EncodeToString(secret)
 }
 
@@ -40,29 +40,23 @@ func codecWith(t *testing.T, content string) (c *Codec, file string, log *bytes.
 	file = filepath.Join(t.TempDir(), "keys")
 	put(t, file, content)
 	log = &bytes.Buffer{}
-	c, err := NewCodec(file, false, slog.New(slog.NewTextHandler(log, nil)))
-	require.NoError(t, err)
+	c = fixtures.Must(NewCodec(file, false, slog.New(slog.NewTextHandler(log, nil))))(t)
 	return c, file, log
 }
 
 func payload(t *testing.T, text string) *commonpb.Payload {
 	t.Helper()
-	p, err := converter.GetDefaultDataConverter().ToPayload(text)
-	require.NoError(t, err)
-	return p
+	return fixtures.Must(converter.GetDefaultDataConverter().ToPayload(text))(t)
 }
 
 func sealed(t *testing.T, c *Codec, text string) *commonpb.Payload {
 	t.Helper()
-	all, err := c.Encode([]*commonpb.Payload{payload(t, text)})
-	require.NoError(t, err)
-	return all[0]
+	return fixtures.Must(c.Encode([]*commonpb.Payload{payload(t, text)}))(t)[0]
 }
 
 func requireOpens(t *testing.T, c *Codec, p *commonpb.Payload, text string) {
 	t.Helper()
-	all, err := c.Decode([]*commonpb.Payload{p})
-	require.NoError(t, err)
+	all := fixtures.Must(c.Decode([]*commonpb.Payload{p}))(t)
 	require.True(t, proto.Equal(payload(t, text), all[0]), all[0])
 }
 
@@ -108,27 +102,24 @@ func TestKeysAreRotatedWithoutARestart(t *testing.T) {
 
 func TestWhatWasChangedOnItsWayDoesNotOpen(t *testing.T) {
 	c, file, _ := codecWith(t, "k1 "+newKey(t)+"\nk2 "+newKey(t)+"\n")
-	changes := map[string]func(*commonpb.Payload){
+	for name, change := range map[string]func(*commonpb.Payload){
 		"a bit of it":    func(p *commonpb.Payload) { p.Data[len(p.Data)/2] ^= 1 },
 		"cut short":      func(p *commonpb.Payload) { p.Data = p.Data[:len(p.Data)-1] },
 		"nothing in it":  func(p *commonpb.Payload) { p.Data = nil },
 		"another's name": func(p *commonpb.Payload) { p.Metadata[metadataKey] = []byte("k2") },
 		"of no name":     func(p *commonpb.Payload) { delete(p.Metadata, metadataKey) },
-	}
-	for name, change := range changes {
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := sealed(t, c, "member1")
 			change(p)
-			_, err := c.Decode([]*commonpb.Payload{p})
-			require.Error(t, err)
+			require.Error(t, fixtures.Err(c.Decode([]*commonpb.Payload{p})))
 		})
 	}
 	same := "k1 " + newKey(t) + "\n" // another key under the same name
 	p := sealed(t, c, "member1")
 	put(t, file, same)
 	c.ring.newest()
-	_, err := c.Decode([]*commonpb.Payload{p})
-	require.ErrorIs(t, err, errTampered)
+	require.ErrorIs(t, fixtures.Err(c.Decode([]*commonpb.Payload{p})), errTampered)
 }
 
 func TestAKeyFileThatIsWrongIsRefusedWithoutSayingWhatIsInIt(t *testing.T) {
@@ -161,16 +152,13 @@ func TestTheCodecServerAnswersOnlyPagesThatItKnows(t *testing.T) {
 	const ui = "http://127.0.0.1:8233"
 	server := httptest.NewServer(c.Handler([]string{ui}))
 	defer server.Close()
-	body, err := protojson.Marshal(&commonpb.Payloads{Payloads: []*commonpb.Payload{sealed(t, c, "member1")}})
-	require.NoError(t, err)
+	body := fixtures.Must(protojson.Marshal(&commonpb.Payloads{Payloads: []*commonpb.Payload{sealed(t, c, "member1")}}))(t)
 	ask := func(method, path, origin string) *http.Response {
-		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, bytes.NewReader(body))
-		require.NoError(t, err)
+		request := fixtures.Must(http.NewRequestWithContext(t.Context(), method, server.URL+path, bytes.NewReader(body)))(t)
 		if origin != "" {
 			request.Header.Set("Origin", origin)
 		}
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
+		response := fixtures.Must(http.DefaultClient.Do(request))(t)
 		t.Cleanup(func() { _ = response.Body.Close() })
 		return response
 	}
@@ -207,12 +195,9 @@ func TestWhatIsNotEncryptedIsRefusedWhereThatIsSaid(t *testing.T) {
 
 	// Nothing, and what has no content, is encrypted like anything else.
 	by := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)
-	none, err := by.ToPayloads()
-	require.NoError(t, err)
-	require.NoError(t, by.FromPayloads(none))
+	require.NoError(t, by.FromPayloads(fixtures.Must(by.ToPayloads())(t)))
 	require.NoError(t, by.FromPayloads(&commonpb.Payloads{}))
-	empty, err := by.ToPayloads(nil, []byte{}, "")
-	require.NoError(t, err)
+	empty := fixtures.Must(by.ToPayloads(nil, []byte{}, ""))(t)
 	var pointer *string
 	var blob []byte
 	var text string
@@ -231,8 +216,7 @@ func TestTheCodecServerRefusesWhatIsNotEncryptedButSearchAttributes(t *testing.T
 		payloads []*commonpb.Payload
 		status   int
 	}{{payloads: []*commonpb.Payload{sealed(t, c, "member1"), attribute}, status: http.StatusOK}, {payloads: []*commonpb.Payload{sealed(t, c, "member1"), clear}, status: http.StatusBadRequest}} {
-		body, err := protojson.Marshal(&commonpb.Payloads{Payloads: told.payloads})
-		require.NoError(t, err)
+		body := fixtures.Must(protojson.Marshal(&commonpb.Payloads{Payloads: told.payloads}))(t)
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/decode", bytes.NewReader(body)))
 		require.Equal(t, told.status, answer.Code, answer.Body.String())
@@ -260,11 +244,7 @@ func FuzzKeys(f *testing.F) {
 			return
 		}
 		plain := &commonpb.Payload{Data: data}
-		closed, err := c.Encode([]*commonpb.Payload{plain})
-		require.NoError(t, err)
-		again, err := c.Decode(closed)
-		require.NoError(t, err)
-		require.True(t, proto.Equal(plain, again[0]))
+		require.True(t, proto.Equal(plain, fixtures.Must(c.Decode(fixtures.Must(c.Encode([]*commonpb.Payload{plain}))(t)))(t)[0]))
 		_, err = c.Decode([]*commonpb.Payload{{
 			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encodingEncrypted), metadataKey: []byte(name)}, Data: data,
 		}})

@@ -24,6 +24,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -35,9 +36,7 @@ func TestMetricsHaveTheNamesAndFormsThatPrometheusWants(t *testing.T) {
 	worker.Evicted("member1", "written")
 	worker.LeftQueue("member1", time.Second, time.Second)
 	NewControllerMetrics(registry).Signal("cluster-observed", ResultSent)
-	problems, err := testutil.GatherAndLint(registry)
-	require.NoError(t, err)
-	require.Empty(t, problems)
+	require.Empty(t, fixtures.Must(testutil.GatherAndLint(registry))(t))
 }
 
 func TestLeftQueue_KnownTimes_AreTwoHistograms(t *testing.T) {
@@ -45,8 +44,7 @@ func TestLeftQueue_KnownTimes_AreTwoHistograms(t *testing.T) {
 	m := NewWorkerMetrics(registry)
 	m.LeftQueue("member1", 3*time.Second, 0)
 	m.LeftQueue("member1", -1, -1)
-	families, err := registry.Gather()
-	require.NoError(t, err)
+	families := fixtures.Must(registry.Gather())(t)
 	counts, sums := map[string]uint64{}, map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -61,12 +59,10 @@ func TestLeftQueue_KnownTimes_AreTwoHistograms(t *testing.T) {
 
 func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	handler, err := TemporalMetrics(registry, func(err error) { t.Error(err) })
-	require.NoError(t, err)
+	handler := fixtures.Must(TemporalMetrics(registry, func(err error) { t.Error(err) }))(t)
 	handler.WithTags(map[string]string{"cluster": "member1"}).Counter("lifeboat_permits_granted").Inc(2)
 	handler.Timer("temporal_request_latency").Record(time.Second)
-	families, err := registry.Gather()
-	require.NoError(t, err)
+	families := fixtures.Must(registry.Gather())(t)
 	types := map[string]string{}
 	for _, family := range families {
 		types[family.GetName()] = family.GetType().String()
@@ -81,13 +77,11 @@ func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
 func TestNewRegistry_EveryMetric_CarriesTheInstance(t *testing.T) {
 	for instance, want := range map[string]string{"": DefaultInstance, "eu": "eu"} {
 		registry := NewRegistry("lifeboat-worker", instance)
-		handler, err := TemporalMetrics(registry, func(err error) { t.Error(err) })
-		require.NoError(t, err)
+		handler := fixtures.Must(TemporalMetrics(registry, func(err error) { t.Error(err) }))(t)
 		handler.Counter("temporal_workflow_task_execution_failed").Inc(1)
 		NewWorkerMetrics(registry).Evicted("member1", "written")
 		NewFleet(registry, time.Now).Set(&FleetState{Failovers: []FailoverState{{Cluster: "member1"}}})
-		families, err := registry.Gather()
-		require.NoError(t, err)
+		families := fixtures.Must(registry.Gather())(t)
 		names := map[string]bool{}
 		for _, family := range families {
 			names[family.GetName()] = true
@@ -135,17 +129,13 @@ func TestReadyNamesEveryCheckThatFails(t *testing.T) {
 func TestTheServerListensOnAFreePortAndStops(t *testing.T) {
 	server := &Server{Address: "127.0.0.1:0", Registry: NewRegistry("lifeboat", ""), Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, server.Start(t.Context()))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Address+"/readyz", http.NoBody)
-	require.NoError(t, err)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	request := fixtures.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Address+"/readyz", http.NoBody))(t)
+	response := fixtures.Must(http.DefaultClient.Do(request))(t)
+	body := fixtures.Must(io.ReadAll(response.Body))(t)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, "ok\n", string(body))
 	require.NoError(t, server.Stop(t.Context()))
-	_, err = http.DefaultClient.Do(request)
-	require.Error(t, err)
+	require.Error(t, fixtures.Err(http.DefaultClient.Do(request)))
 }
 
 func TestAnAddressInUseIsNamed(t *testing.T) {
@@ -218,9 +208,7 @@ func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsController(t *testing
 			BlockedSince: now.Add(-90 * time.Second),
 		}},
 	})
-	problems, err := testutil.GatherAndLint(registry)
-	require.NoError(t, err)
-	require.Empty(t, problems)
+	require.Empty(t, fixtures.Must(testutil.GatherAndLint(registry))(t))
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP lifeboat_pace_tier 1 for the tier that holds now.
 # TYPE lifeboat_pace_tier gauge
@@ -254,9 +242,7 @@ lifeboat_waiting_bindings{cluster="a",mode="enforce",reason="WindowFull"} 7
 }
 
 func TestAProgramIsKnownByItsBuildInfo(t *testing.T) {
-	families, err := NewRegistry("lifeboat-worker", "").Gather()
-	require.NoError(t, err)
-	for _, family := range families {
+	for _, family := range fixtures.Must(NewRegistry("lifeboat-worker", "").Gather())(t) {
 		if family.GetName() == "lifeboat_build_info" {
 			require.Equal(t, "lifeboat-worker", family.GetMetric()[0].GetLabel()[1].GetValue())
 			return
@@ -267,11 +253,9 @@ func TestAProgramIsKnownByItsBuildInfo(t *testing.T) {
 
 func certificate(t *testing.T, from, until time.Time) []byte {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	key := fixtures.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: from, NotAfter: until}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
+	der := fixtures.Must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
@@ -291,9 +275,7 @@ func TestPublishCredentials_RotatedFile_SaysWhenTheNewOneEnds(t *testing.T) {
 	})
 	published := func() string {
 		var said strings.Builder
-		families, err := registry.Gather()
-		require.NoError(t, err)
-		for _, family := range families {
+		for _, family := range fixtures.Must(registry.Gather())(t) {
 			for _, metric := range family.GetMetric() {
 				said.WriteString(strings.TrimPrefix(family.GetName(), "lifeboat_credential_"))
 				for _, label := range metric.GetLabel() {
@@ -312,28 +294,22 @@ func TestPublishCredentials_RotatedFile_SaysWhenTheNewOneEnds(t *testing.T) {
 		require.Equal(t, "expires_timestamp_seconds certificate karmada "+time.Unix(until, 0).UTC().Format(time.TimeOnly)+"\n"+temporal+
 			"issued_timestamp_seconds certificate karmada 01:00:00\n"+issued, published())
 	}
-	problems, err := testutil.GatherAndLint(registry)
-	require.NoError(t, err)
-	require.Empty(t, problems)
+	require.Empty(t, fixtures.Must(testutil.GatherAndLint(registry))(t))
 }
 
 func TestServeProfiles_Loopback_ServesEachProfile(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	at, err := ServeProfiles(t.Context(), "127.0.0.1:0", log)
-	require.NoError(t, err)
+	at := fixtures.Must(ServeProfiles(t.Context(), "127.0.0.1:0", log))(t)
 	for _, path := range []string{"", "heap?debug=1", "goroutine?debug=1", "mutex?debug=1", "block?debug=1"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/debug/pprof/"+path, http.NoBody)
 		require.NoError(t, err)
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		body, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
+		response := fixtures.Must(http.DefaultClient.Do(request))(t)
+		body := fixtures.Must(io.ReadAll(response.Body))(t)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusOK, response.StatusCode, path)
 		require.NotEmpty(t, body, path)
 	}
-	at, err = ServeProfiles(t.Context(), "", log)
-	require.NoError(t, err)
+	at = fixtures.Must(ServeProfiles(t.Context(), "", log))(t)
 	require.Empty(t, at)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
 	"github.com/stretchr/testify/mock"
@@ -28,10 +29,8 @@ import (
 func TestElapsedTimeIsTheLongerOfBothClocks(t *testing.T) {
 	begun := time.Now()
 	require.Equal(t, 3*time.Second, elapsed(begun, begun.Add(3*time.Second)))
-	suspended := begun.Round(0).Add(time.Hour) // only the wall clock went on
-	require.Equal(t, time.Hour, elapsed(begun, suspended))
-	setBack := begun.Round(0).Add(-time.Hour)
-	require.LessOrEqual(t, elapsed(begun, setBack), time.Duration(0))
+	require.Equal(t, time.Hour, elapsed(begun, begun.Round(0).Add(time.Hour)))
+	require.LessOrEqual(t, elapsed(begun, begun.Round(0).Add(-time.Hour)), time.Duration(0))
 	require.GreaterOrEqual(t, Clock{}.Start()(), time.Duration(0))
 }
 
@@ -153,9 +152,7 @@ func (p past) remember(t *testing.T, listed int) activities.PacerMemory {
 		c.On("GetWorkflowHistory", mock.Anything, "fleet-pacer", id, false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT).Return(events).Maybe()
 	}
 	c.On("DescribeWorkflowExecution", mock.Anything, "fleet-pacer", mock.Anything).Return(nil, serviceerror.NewNotFound("gone")).Maybe()
-	memory, err := Pacer{Client: c, Converter: converter.GetDefaultDataConverter()}.Remember(t.Context(), current)
-	require.NoError(t, err)
-	return memory
+	return fixtures.Must(Pacer{Client: c, Converter: converter.GetDefaultDataConverter()}.Remember(t.Context(), current))(t)
 }
 
 func TestWhatThePreviousPacerLeft(t *testing.T) {
@@ -200,13 +197,10 @@ func TestAMigrationIsAskedWhichWorkItHolds(t *testing.T) {
 			require.NoError(t, err)
 			c := mocks.NewClient(t)
 			c.On("QueryWorkflow", mock.Anything, "id", "", workflows.QueryStatus).Return(client.NewValue(data), nil)
-			got, err := Migrations{Client: c}.OldWork(t.Context(), "id")
-			require.NoError(t, err)
-			require.Equal(t, held, got)
+			require.Equal(t, held, fixtures.Must(Migrations{Client: c}.OldWork(t.Context(), "id"))(t))
 		})
 	}
 	c := mocks.NewClient(t)
 	c.On("QueryWorkflow", mock.Anything, "id", "", workflows.QueryStatus).Return(nil, serviceerror.NewUnavailable("away"))
-	_, err := Migrations{Client: c}.OldWork(t.Context(), "id")
-	require.ErrorContains(t, err, "away")
+	require.ErrorContains(t, fixtures.Err(Migrations{Client: c}.OldWork(t.Context(), "id")), "away")
 }
