@@ -20,6 +20,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -100,22 +101,24 @@ func connect(t *testing.T, handler http.Handler, opts Options) *Client {
 	t.Cleanup(server.Close)
 	// The servers of these tests understand JSON only; typed clients would send protobuf.
 	asJSON := rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
-	client, err := NewClientFor(&rest.Config{Host: server.URL, ContentConfig: asJSON}, opts)
-	require.NoError(t, err)
-	return client
+	return fixtures.Must(NewClientFor(&rest.Config{Host: server.URL, ContentConfig: asJSON}, opts))(t)
+}
+
+// serving is an API server with some objects, and its client.
+func serving(t *testing.T, objects map[string]string) (*apiServer, *Client) {
+	t.Helper()
+	server := &apiServer{objects: objects}
+	return server, connect(t, server, Options{})
 }
 
 const rbPath = "/apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings/cart-deployment"
 
 func TestAWriteReturnsTheObjectAsItStandsAfterIt(t *testing.T) {
-	server := &apiServer{objects: map[string]string{rbPath: shared}}
-	client := connect(t, server, Options{})
+	server, client := serving(t, map[string]string{rbPath: shared})
 	key := karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}
 
-	read, err := client.Binding(t.Context(), key)
-	require.NoError(t, err)
-	evicted, err := client.Evict(t.Context(), activities.EvictWrite{Binding: &read, Cluster: "m1", Owner: "w", Now: at})
-	require.NoError(t, err)
+	read := fixtures.Must(client.Binding(t.Context(), key))(t)
+	evicted := fixtures.Must(client.Evict(t.Context(), activities.EvictWrite{Binding: &read, Cluster: "m1", Owner: "w", Now: at}))(t)
 
 	target, _ := evicted.Target("m1")
 	assert.Nil(t, target)
@@ -126,13 +129,17 @@ func TestAWriteReturnsTheObjectAsItStandsAfterIt(t *testing.T) {
 	server.objects[rbPath] = held // somebody wrote meanwhile
 	server.mutex.Unlock()
 
-	_, err = client.Release(t.Context(), activities.ReleaseWrite{Binding: &evicted, Cluster: "m1"})
+	_, err := client.Release(t.Context(), activities.ReleaseWrite{Binding: &evicted, Cluster: "m1"})
 	require.ErrorIs(t, err, karmada.ErrConflict)
 	assert.ErrorContains(t, err, "release from m1: patch resourcebindings shop/cart-deployment")
 }
 
 func TestEveryAnswerOfTheServerIsClassified(t *testing.T) {
-	cases := map[string]struct {
+	sentinels := []error{
+		karmada.ErrConflict, karmada.ErrGone, karmada.ErrInvalid, karmada.ErrForbidden,
+		karmada.ErrUnreachable, karmada.ErrThrottled, karmada.ErrRefused,
+	}
+	for name, c := range map[string]struct {
 		code   int
 		reason string
 		header string
@@ -156,12 +163,7 @@ func TestEveryAnswerOfTheServerIsClassified(t *testing.T) {
 		"timeout of the server's own":  {code: 504, reason: "Timeout", want: karmada.ErrUnreachable},
 		"something never heard of":     {code: 418, reason: "Teapot"},
 		"method that is not supported": {code: 405, reason: "MethodNotAllowed"},
-	}
-	sentinels := []error{
-		karmada.ErrConflict, karmada.ErrGone, karmada.ErrInvalid, karmada.ErrForbidden,
-		karmada.ErrUnreachable, karmada.ErrThrottled, karmada.ErrRefused,
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			var requests atomic.Int32
 			client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -194,9 +196,7 @@ func TestNoAnswerIsUnreachable(t *testing.T) {
 	t.Run("nobody listens", func(t *testing.T) {
 		server := httptest.NewServer(http.NotFoundHandler())
 		server.Close()
-		client, err := NewClientFor(&rest.Config{Host: server.URL}, Options{})
-		require.NoError(t, err)
-		_, err = client.Evict(t.Context(), write)
+		_, err := fixtures.Must(NewClientFor(&rest.Config{Host: server.URL}, Options{}))(t).Evict(t.Context(), write)
 		assert.ErrorIs(t, err, karmada.ErrUnreachable)
 	})
 	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -206,8 +206,7 @@ func TestNoAnswerIsUnreachable(t *testing.T) {
 	t.Run("the server hangs past the client's timeout", func(t *testing.T) {
 		client := connect(t, hang, Options{})
 		client.timeout = 20 * time.Millisecond
-		_, err := client.Evict(t.Context(), write)
-		assert.ErrorIs(t, err, karmada.ErrUnreachable)
+		assert.ErrorIs(t, fixtures.Err(client.Evict(t.Context(), write)), karmada.ErrUnreachable)
 	})
 	t.Run("the caller's deadline passes", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -221,8 +220,7 @@ func TestNoAnswerIsUnreachable(t *testing.T) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, "{")
 		})
-		_, err := connect(t, cut, Options{}).Evict(t.Context(), write)
-		assert.ErrorIs(t, err, karmada.ErrUnreachable)
+		assert.ErrorIs(t, fixtures.Err(connect(t, cut, Options{}).Evict(t.Context(), write)), karmada.ErrUnreachable)
 	})
 }
 
@@ -230,8 +228,7 @@ func TestANameThatWouldBeAnotherPathIsRefused(t *testing.T) {
 	server := &apiServer{}
 	client := connect(t, server, Options{})
 	for _, key := range []karmada.BindingKey{{Namespace: "..", Name: "x"}, {Namespace: "a", Name: "b/c"}, {Namespace: "a", Name: "%2e"}, {}} {
-		_, err := client.Binding(t.Context(), key)
-		require.ErrorIs(t, err, karmada.ErrInvalid, key)
+		require.ErrorIs(t, fixtures.Err(client.Binding(t.Context(), key)), karmada.ErrInvalid, key)
 	}
 	assert.Empty(t, server.requests)
 }
@@ -246,20 +243,14 @@ func TestOneObjectIsReadOutOfAList(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"items":[`+items+`]}`)
 	}), Options{})
-	c, err := client.ClusterNow(t.Context(), "here")
-	require.NoError(t, err)
-	assert.Equal(t, "here", c.Name)
-	b, err := client.BindingNow(t.Context(), karmada.BindingKey{Namespace: "shop", Name: "here"})
-	require.NoError(t, err)
+	assert.Equal(t, "here", fixtures.Must(client.ClusterNow(t.Context(), "here"))(t).Name)
+	b := fixtures.Must(client.BindingNow(t.Context(), karmada.BindingKey{Namespace: "shop", Name: "here"}))(t)
 	assert.Equal(t, "shop/here", b.Key.String())
 
-	_, err = client.ClusterNow(t.Context(), "gone")
-	require.ErrorIs(t, err, karmada.ErrGone)
-	_, err = client.BindingNow(t.Context(), karmada.BindingKey{Name: "gone"})
-	require.ErrorIs(t, err, karmada.ErrGone)
+	require.ErrorIs(t, fixtures.Err(client.ClusterNow(t.Context(), "gone")), karmada.ErrGone)
+	require.ErrorIs(t, fixtures.Err(client.BindingNow(t.Context(), karmada.BindingKey{Name: "gone"})), karmada.ErrGone)
 	refused := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusForbidden, "Forbidden") }), Options{})
-	_, err = refused.ClusterNow(t.Context(), "here")
-	require.ErrorIs(t, err, karmada.ErrForbidden)
+	require.ErrorIs(t, fixtures.Err(refused.ClusterNow(t.Context(), "here")), karmada.ErrForbidden)
 }
 
 func TestBindingsComePageByPageOfBothKinds(t *testing.T) {
@@ -267,17 +258,15 @@ func TestBindingsComePageByPageOfBothKinds(t *testing.T) {
 	item := func(namespace, name string) string {
 		return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":%q,"uid":"u"},"spec":{"resource":{"apiVersion":"v1","kind":"K","name":"x"}}}`, name, namespace)
 	}
-	server := &apiServer{objects: map[string]string{
+	server, client := serving(t, map[string]string{
 		rbs:          `{"metadata":{"continue":"two"},"items":[` + item("n", "one") + `,"garbage"]}`,
 		rbs + "?two": `{"metadata":{},"items":[` + item("n", "two") + `]}`,
 		crbs:         `{"metadata":{},"items":[` + item("", "three") + `]}`,
-	}}
-	client := connect(t, server, Options{})
+	})
 	var seen []string
 	page := &activities.Page{Limit: 2}
 	for page != nil {
-		got, err := client.Bindings(t.Context(), *page)
-		require.NoError(t, err)
+		got := fixtures.Must(client.Bindings(t.Context(), *page))(t)
 		for _, b := range got.Bindings {
 			seen = append(seen, b.Key.String()+" "+string(b.Key.Kind())[:1])
 			if b.Key.Name == "" {
@@ -307,7 +296,7 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 	const cpp = "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies/all"
 	byPP := map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}
 	byCPP := map[string]string{karmada.AnnotationClusterPolicyName: "all"}
-	cases := map[string]struct {
+	for name, c := range map[string]struct {
 		objects     map[string]string
 		key         karmada.BindingKey
 		annotations map[string]string
@@ -320,17 +309,12 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 		"nothing that exists":    {key: karmada.BindingKey{Namespace: "shop", Name: "x"}, annotations: byPP},
 		"no policy at all":       {objects: map[string]string{namespace: annotated("")}, key: karmada.BindingKey{Namespace: "shop", Name: "x"}},
 		"enabled says something": {objects: map[string]string{cpp: annotated(`"failover.lifeboat.dev/enabled":"true"`)}, key: karmada.BindingKey{Name: "x"}, annotations: byCPP},
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, &apiServer{objects: c.objects}, Options{})
 			b := &karmada.Binding{Key: c.key, Annotations: c.annotations}
-			by, err := client.OptedOut(t.Context(), b)
-			require.NoError(t, err)
-			assert.Equal(t, c.by, by)
-			mode, err := client.PolicyAnnotation(t.Context(), b, karmada.AnnotationPurgeMode)
-			require.NoError(t, err)
-			assert.Equal(t, c.mode, mode)
+			assert.Equal(t, c.by, fixtures.Must(client.OptedOut(t.Context(), b))(t))
+			assert.Equal(t, c.mode, fixtures.Must(client.PolicyAnnotation(t.Context(), b, karmada.AnnotationPurgeMode))(t))
 		})
 	}
 	broken := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, 500, "InternalError") }), Options{})
@@ -340,10 +324,9 @@ func TestWhatSurroundsABindingMayOptItOut(t *testing.T) {
 
 func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
 	const works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
-	server := &apiServer{objects: map[string]string{works: `{"metadata":{},"items":[
+	server, client := serving(t, map[string]string{works: `{"metadata":{},"items":[
       {"metadata":{"name":"old","namespace":"karmada-es-m1","uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"}},
-      {"metadata":{"name":"new","namespace":"karmada-es-m1","uid":"2"}}]}`}}
-	client := connect(t, server, Options{})
+      {"metadata":{"name":"new","namespace":"karmada-es-m1","uid":"2"}}]}`})
 	b := &karmada.Binding{
 		Key: karmada.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"},
 		Resource: karmada.Resource{Kind: "Deployment", Namespace: "default", Name: "one"},
@@ -367,8 +350,7 @@ func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
 	delete(server.objects, works+"/one-8fd8696fc")
 
 	server.objects[works] = `{"metadata":{},"items":[]}`
-	_, err = client.WorkOf(t.Context(), b, "m1")
-	require.ErrorIs(t, err, karmada.ErrGone)
+	require.ErrorIs(t, fixtures.Err(client.WorkOf(t.Context(), b, "m1")), karmada.ErrGone)
 	_, err = client.WorkOf(t.Context(), &karmada.Binding{Key: karmada.BindingKey{Name: "x"}}, "m1")
 	assert.ErrorIs(t, err, karmada.ErrInvalid, "without its id a Work cannot be told from others")
 }
@@ -430,8 +412,7 @@ func TestEndWork_BumpsTheGenerationOfTheVeryWorkThatIsBeingDeleted(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := c.server
-			err := connect(t, &server, Options{}).EndWork(t.Context(), old)
-			require.ErrorIs(t, err, c.err)
+			require.ErrorIs(t, connect(t, &server, Options{}).EndWork(t.Context(), old), c.err)
 			require.Len(t, server.bodies, c.patches)
 			require.Equal(t, c.patches > 0, server.generation == 1, "one bump")
 			for _, body := range server.bodies {
@@ -445,9 +426,7 @@ func TestEndWork_BumpsTheGenerationOfTheVeryWorkThatIsBeingDeleted(t *testing.T)
 // answered is what a real Karmada once answered.
 func answered(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", "answers", name+".json"))
-	require.NoError(t, err)
-	return string(raw)
+	return string(fixtures.Must(os.ReadFile(filepath.Join("testdata", "answers", name+".json")))(t))
 }
 
 // An admission webhook is called before the object is stored: when it cannot be called the
@@ -500,13 +479,11 @@ func TestClassify_WebhookThatCannotBeCalled_IsRefused(t *testing.T) {
 // Rules: R4.12-5.
 func TestWorkloadLabels_OfRealWorks_AreThoseOfTheManifest(t *testing.T) {
 	const works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-member1/works"
-	server := &apiServer{objects: map[string]string{
+	_, client := serving(t, map[string]string{
 		works: answered(t, "works_member1"),
 		"/apis/work.karmada.io/v1alpha2/resourcebindings": answered(t, "resourcebindings"),
-	}}
-	client := connect(t, server, Options{})
-	page, err := client.Bindings(t.Context(), activities.Page{})
-	require.NoError(t, err)
+	})
+	page := fixtures.Must(client.Bindings(t.Context(), activities.Page{}))(t)
 	require.Len(t, page.Bindings, 4)
 	bindings := make([]*karmada.Binding, 0, len(page.Bindings)+2)
 	for i := range page.Bindings {
@@ -516,8 +493,7 @@ func TestWorkloadLabels_OfRealWorks_AreThoseOfTheManifest(t *testing.T) {
 	away := karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "away"}, Labels: map[string]string{labelPermanentID: "no-such-id"}}
 	bindings = append(bindings, &away, &karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "without-id"}})
 
-	found, err := client.WorkloadLabels(t.Context(), bindings, "member1")
-	require.NoError(t, err)
+	found := fixtures.Must(client.WorkloadLabels(t.Context(), bindings, "member1"))(t)
 	app := map[string]string{}
 	for key, labels := range found {
 		require.NotNil(t, labels)
@@ -540,18 +516,16 @@ func TestWorkloadLabels_AsksForFewWorksAtOnce(t *testing.T) {
 		return fmt.Sprintf(`{"metadata":{"name":"w","uid":"u","labels":{%q:%q}%s},"spec":{"workload":{"manifests":[{"metadata":{"labels":{"app":%s}}}]}}}`,
 			labelPermanentID, id, more, label)
 	}
-	server := &apiServer{objects: map[string]string{works: `{"metadata":{},"items":[` + strings.Join([]string{
+	server, client := serving(t, map[string]string{works: `{"metadata":{},"items":[` + strings.Join([]string{
 		work("id0", `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"old"`), work("id0", "", `"new"`), work("id0", `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"older"`),
 		work("id1", "", `{}`), work("never-asked", "", `"x"`),
-	}, ",") + `]}`}}
-	client := connect(t, server, Options{})
+	}, ",") + `]}`})
 	var bindings []*karmada.Binding
 	for n := range idsPerList + 1 {
 		key := karmada.BindingKey{Namespace: "n", Name: strconv.Itoa(n)}
 		bindings = append(bindings, &karmada.Binding{Key: key, Labels: map[string]string{labelPermanentID: "id" + strconv.Itoa(n)}})
 	}
-	found, err := client.WorkloadLabels(t.Context(), bindings, "m1")
-	require.NoError(t, err)
+	found := fixtures.Must(client.WorkloadLabels(t.Context(), bindings, "m1"))(t)
 	require.Equal(t, map[karmada.BindingKey]map[string]string{bindings[0].Key: {"app": "new"}}, found,
 		"the Work that stays counts, and what cannot be understood has no known labels")
 	require.Len(t, server.requests, 2)
@@ -560,8 +534,7 @@ func TestWorkloadLabels_AsksForFewWorksAtOnce(t *testing.T) {
 	}
 
 	server.objects = nil
-	_, err = client.WorkloadLabels(t.Context(), bindings[:1], "m1")
-	require.Error(t, err)
+	require.Error(t, fixtures.Err(client.WorkloadLabels(t.Context(), bindings[:1], "m1")))
 }
 
 // doorman notes with which token each request came.
@@ -590,15 +563,12 @@ clusters: [{name: karmada, cluster: {server: "https://karmada.example"}}]
 users: [{name: worker, user: {tokenFile: token}}]
 `), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-		require.NoError(t, err)
+		cfg := fixtures.Must(clientcmd.BuildConfigFromFlags("", kubeconfig))(t)
 		door := &doorman{}
 		cfg.WrapTransport = func(http.RoundTripper) http.RoundTripper { return door }
-		client, err := NewClientFor(cfg, Options{})
-		require.NoError(t, err)
+		client := fixtures.Must(NewClientFor(cfg, Options{}))(t)
 		ask := func() {
-			_, err := client.Cluster(t.Context(), "member1")
-			require.NoError(t, err)
+			require.NoError(t, fixtures.Err(client.Cluster(t.Context(), "member1")))
 		}
 		ask()
 		require.NoError(t, os.WriteFile(token, []byte("second\n"), 0o600))
@@ -623,8 +593,7 @@ func TestOfAMembersAnswerNoMoreIsReadThanItsWord(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	client, err := NewClientFor(&rest.Config{Host: server.URL}, Options{})
-	require.NoError(t, err)
+	client := fixtures.Must(NewClientFor(&rest.Config{Host: server.URL}, Options{}))(t)
 	require.NoError(t, ProxyProber{Client: client}.Probe(t.Context(), "m2"))
 	server.Close() // waits for the answer to end
 	require.Less(t, told.Load(), int64(much))
@@ -646,8 +615,7 @@ func TestAProbeBelievesNothingButAFreshOK(t *testing.T) {
 	}))
 	defer member.Close()
 	const path = "/apis/cluster.karmada.io/v1alpha1/clusters/m2"
-	server := &apiServer{objects: map[string]string{path: fmt.Sprintf(`{"metadata":{"name":"m2"},"spec":{"apiEndpoint":%q}}`, member.URL)}}
-	client := connect(t, server, Options{})
+	server, client := serving(t, map[string]string{path: fmt.Sprintf(`{"metadata":{"name":"m2"},"spec":{"apiEndpoint":%q}}`, member.URL)})
 	endpoint := func() error { return EndpointProber{Client: client}.Probe(t.Context(), "m2") }
 
 	require.NoError(t, endpoint())
@@ -708,9 +676,7 @@ func TestRevision_ChangesWithThePodTemplate_AndNotWithTheReplicas(t *testing.T) 
 	revision := func(spec string) string {
 		server.objects[name] = `{"metadata":{"name":"one-8fd8696fc","labels":{"resourcebinding.karmada.io/permanent-id":"id"}},
 			"spec":{"workload":{"manifests":[{"metadata":{"labels":{"a":"b"}},"spec":` + spec + `}]}}}`
-		found, err := client.Revision(t.Context(), b, "m1")
-		require.NoError(t, err)
-		return found
+		return fixtures.Must(client.Revision(t.Context(), b, "m1"))(t)
 	}
 	first := revision(`{"replicas":2,"template":{"spec":{"containers":[{"image":"a"}]}}}`)
 	require.NotEmpty(t, first)

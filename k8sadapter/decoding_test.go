@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -21,8 +22,7 @@ import (
 // recorded reads the objects of a recording of a real Karmada, oldest first.
 func recorded(t *testing.T, name string) []json.RawMessage {
 	t.Helper()
-	file, err := os.Open(filepath.Join("testdata", "recordings", name))
-	require.NoError(t, err)
+	file := fixtures.Must(os.Open(filepath.Join("testdata", "recordings", name)))(t)
 	defer func() { require.NoError(t, file.Close()) }()
 	var objects []json.RawMessage
 	lines := bufio.NewScanner(file)
@@ -153,7 +153,7 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 func TestAMalformedBindingSaysWhatIsWrongAndKeepsTheRest(t *testing.T) {
 	const meta = `"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"1"}`
 	const resource = `"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"}`
-	cases := map[string]struct{ raw, want string }{
+	for name, c := range map[string]struct{ raw, want string }{
 		"no JSON":                   {raw: `{`, want: "object"},
 		"a list":                    {raw: `[]`, want: "object"},
 		"null":                      {raw: `null`, want: "metadata.name"},
@@ -175,8 +175,7 @@ func TestAMalformedBindingSaysWhatIsWrongAndKeepsTheRest(t *testing.T) {
 		"failover as text":          {raw: `{` + meta + `,"spec":{` + resource + `,"failover":"yes"}}`, want: "spec.failover"},
 		"conditions as a map":       {raw: `{` + meta + `,"spec":{` + resource + `},"status":{"conditions":{}}}`, want: "status.conditions"},
 		"observed generation float": {raw: `{` + meta + `,"spec":{` + resource + `},"status":{"schedulerObservedGeneration":1.5}}`, want: "schedulerObservedGeneration"},
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := DecodeBinding([]byte(c.raw))
 			assert.Contains(t, b.Malformed, c.want)
@@ -219,13 +218,12 @@ func TestAClusterShowsHardAndSoftTaintsAsOneList(t *testing.T) {
 // Rules: R4.1-41, R4.2-9.
 func TestAMalformedClusterSaysWhatIsWrong(t *testing.T) {
 	with := func(annotation, value string) string {
-		raw, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		raw := fixtures.Must(json.Marshal(map[string]any{"metadata": map[string]any{
 			"name": "m1", "uid": "u", "annotations": map[string]string{annotation: value},
-		}})
-		require.NoError(t, err)
+		}}))(t)
 		return string(raw)
 	}
-	cases := map[string]struct{ raw, want string }{
+	for name, c := range map[string]struct{ raw, want string }{
 		"added taints no JSON":      {raw: with(karmada.AnnotationAddedTaints, "mine"), want: karmada.AnnotationAddedTaints},
 		"added taints as a map":     {raw: with(karmada.AnnotationAddedTaints, `{"key":"k"}`), want: karmada.AnnotationAddedTaints},
 		"stopped by a list":         {raw: with(karmada.AnnotationStoppedBy, `[]`), want: karmada.AnnotationStoppedBy},
@@ -233,8 +231,7 @@ func TestAMalformedClusterSaysWhatIsWrong(t *testing.T) {
 		"a taint's time is no time": {raw: `{"metadata":{"name":"m1","uid":"u"},"spec":{"taints":[{"key":"a","timeAdded":"x"}]}}`, want: "spec.taints"},
 		"conditions as text":        {raw: `{"metadata":{"name":"m1","uid":"u"},"status":{"conditions":"x"}}`, want: "status.conditions"},
 		"zones as a number":         {raw: `{"metadata":{"name":"m1","uid":"u"},"spec":{"zones":3}}`, want: "spec.zones"},
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := DecodeCluster([]byte(c.raw))
 			assert.Contains(t, cluster.Malformed, c.want)
@@ -267,11 +264,10 @@ func TestMalformedSoftTaintsCostNothingElse(t *testing.T) {
 		"no time":            {value: `[{"key":"a"}]`, want: "no timeAdded", keys: []string{"a"}, unreadable: false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := json.Marshal(map[string]any{
+			raw := fixtures.Must(json.Marshal(map[string]any{
 				"metadata": map[string]any{"name": "m1", "uid": "u", "annotations": map[string]string{karmada.AnnotationSoftTaints: c.value}},
 				"spec":     map[string]any{"taints": []any{map[string]any{"key": "hard", "effect": "NoExecute"}}},
-			})
-			require.NoError(t, err)
+			}))(t)
 			cluster := DecodeCluster(raw)
 			assert.Empty(t, cluster.Malformed, "the rest of the cluster is understood")
 			assert.Equal(t, c.want == "", cluster.SoftMalformed == "")
@@ -304,7 +300,7 @@ func TestARuleIsReadWithItsDefaultsOrRefusedWithItsReason(t *testing.T) {
 	assert.Zero(t, fine.Taints[1].AddOnMatch)
 	assert.Equal(t, 7*time.Second, fine.Taints[1].RemoveOnMismatch)
 
-	refused := map[string]struct{ spec, want string }{
+	for name, c := range map[string]struct{ spec, want string }{
 		"no spec":               {spec: `null`, want: "spec: missing"},
 		"a field of the future": {spec: `{` + when + `,"taints":[{"key":"a","effect":"NoExecute","jitter":1}]}`, want: "jitter"},
 		"a window below zero":   {spec: `{` + when + `,"taints":[{"key":"a","effect":"NoExecute","addOnMatchSeconds":-1}]}`, want: "addOnMatchSeconds"},
@@ -312,8 +308,7 @@ func TestARuleIsReadWithItsDefaultsOrRefusedWithItsReason(t *testing.T) {
 		"a taint of Karmada's":  {spec: `{` + when + `,"taints":[{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule"}]}`, want: "Karmada"},
 		"an unknown effect":     {spec: `{` + when + `,"taints":[{"key":"a","effect":"Never"}]}`, want: "effect"},
 		"no taints":             {spec: `{` + when + `}`, want: "taints"},
-	}
-	for name, c := range refused {
+	} {
 		t.Run(name, func(t *testing.T) { assert.Contains(t, rule(c.spec).Malformed, c.want) })
 	}
 }
@@ -380,11 +375,10 @@ func TestWhatABindingAsksForIsReadOrBlocksIt(t *testing.T) {
 // into what is carried of it.
 func TestConditionsAreCarriedWithinBounds(t *testing.T) {
 	cluster := func(conditions []map[string]string) karmada.Cluster {
-		raw, err := json.Marshal(map[string]any{
+		raw := fixtures.Must(json.Marshal(map[string]any{
 			"metadata": map[string]string{"name": "m1", "uid": "u", "resourceVersion": "7"},
 			"status":   map[string]any{"conditions": conditions},
-		})
-		require.NoError(t, err)
+		}))(t)
 		return DecodeCluster(raw)
 	}
 	long := strings.Repeat("ü", reason.MaxConditionText)
@@ -395,8 +389,7 @@ func TestConditionsAreCarriedWithinBounds(t *testing.T) {
 	require.LessOrEqual(t, len(c.Conditions[0].Message), reason.MaxConditionText)
 	require.False(t, rules.FactOf(c).Oversized(), "what is decoded can be told")
 
-	many := make([]map[string]string, rules.MaxConditions+1)
-	require.Contains(t, cluster(many).Malformed, "status.conditions")
+	require.Contains(t, cluster(make([]map[string]string, rules.MaxConditions+1)).Malformed, "status.conditions")
 }
 
 // A policy may say any number of tolerations: an attempt freezes them, and carries them with
@@ -407,14 +400,13 @@ func TestTolerationsAreFrozenWithinBounds(t *testing.T) {
 		for i := range tolerations {
 			tolerations[i] = map[string]string{"key": strings.Repeat("x", 90), "operator": "Exists"}
 		}
-		raw, err := json.Marshal(map[string]any{
+		raw := fixtures.Must(json.Marshal(map[string]any{
 			"metadata": map[string]string{"namespace": "shop", "name": "cart", "uid": "u", "resourceVersion": "7"},
 			"spec": map[string]any{
 				"resource":  map[string]string{"apiVersion": "apps/v1", "kind": "Deployment", "name": "cart"},
 				"placement": map[string]any{"clusterTolerations": tolerations},
 			},
-		})
-		require.NoError(t, err)
+		}))(t)
 		return DecodeBinding(raw)
 	}
 	usual := binding(50)
@@ -543,8 +535,7 @@ func TestPoliciesAreReadWhereTheyAreHonouredAndKnown(t *testing.T) {
 	rules := `{"items":[{"metadata":{"name":"r","uid":"u"},"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}]}`
 	both := map[string]string{rulesPath: rules, policiesPath: `{"items":[` + policyJSON("", policySpec) + `]}`}
 	read := func(objects map[string]string, windows *PolicyWindows) []string {
-		all, err := connect(t, &apiServer{objects: objects}, Options{Policies: windows}).Rules(t.Context())
-		require.NoError(t, err)
+		all := fixtures.Must(connect(t, &apiServer{objects: objects}, Options{Policies: windows}).Rules(t.Context()))(t)
 		var names []string
 		for _, r := range all {
 			names = append(names, r.Name)

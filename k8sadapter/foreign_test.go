@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -32,35 +33,6 @@ func with(t *rapid.T, item object) object {
 		item["unknown"] = strange.Draw(t, "unknown")
 	}
 	return item
-}
-
-// anyBinding generates bindings with items of several producers and unknown
-// fields everywhere.
-func anyBinding(t *rapid.T) object {
-	targets, tasks := []any{}, []any{}
-	for _, name := range clusterNames {
-		if rapid.Bool().Draw(t, "target "+name) {
-			targets = append(targets, with(t, object{"name": name, "replicas": rapid.IntRange(0, 9).Draw(t, "replicas")}))
-		}
-		for range rapid.IntRange(0, 2).Draw(t, "tasks for "+name) {
-			producer := rapid.SampledFrom([]string{karmada.Producer, "TaintManager"}).Draw(t, "producer")
-			tasks = append(tasks, with(t, object{"fromCluster": name, "producer": producer, "reason": "R", "message": oddText.Draw(t, "message")}))
-		}
-	}
-	spec := with(t, object{
-		"resource": object{"apiVersion": "v1", "kind": "ConfigMap", "name": "x"},
-		"clusters": targets, "placement": with(t, object{}),
-	})
-	if len(tasks) > 0 || rapid.Bool().Draw(t, "empty list of tasks") {
-		spec["gracefulEvictionTasks"] = tasks
-	}
-	return with(t, object{
-		"metadata": with(t, object{
-			"name": "b", "namespace": "n", "uid": "u", "resourceVersion": "41", "labels": object{"l": oddText.Draw(t, "label")},
-			"annotations": object{"a": oddText.Draw(t, "annotation")},
-		}),
-		"spec": spec, "status": with(t, object{}),
-	})
 }
 
 // bindingWrites are all writes to a binding, each about cluster m1.
@@ -118,33 +90,6 @@ func part(o object, name string) object {
 	return inner
 }
 
-// Rules: R4.7-9.
-func TestKarmada7184NoBindingWriteChangesWhatIsNotOurs(t *testing.T) {
-	for name, write := range bindingWrites {
-		t.Run(name, func(t *testing.T) {
-			written := 0
-			rapid.Check(t, func(t *rapid.T) {
-				before, err := json.Marshal(anyBinding(t))
-				require.NoError(t, err)
-				b := DecodeBinding(before)
-				require.Empty(t, b.Malformed)
-				patch, err := patchOf(write(&b))
-				if err != nil {
-					require.ErrorIs(t, err, karmada.ErrInvalid)
-					return
-				}
-				written++
-				after, err := json.Marshal(applied(t, before, patch))
-				require.NoError(t, err)
-				assert.Equal(t, foreignBinding(t, before), foreignBinding(t, after))
-				assert.Contains(t, string(patch), `"resourceVersion":"41"`)
-				checkBinding(t, name, DecodeBinding(after))
-			})
-			assert.Positive(t, written, "some generated binding was written")
-		})
-	}
-}
-
 // checkBinding is what must be true of a binding after a write.
 func checkBinding(t require.TestingT, write string, after karmada.Binding) {
 	ours := 0
@@ -192,9 +137,7 @@ func anyCluster(t *rapid.T) object {
 	annotations := object{"team": oddText.Draw(t, "annotation")}
 	for name, items := range map[string][]any{karmada.AnnotationSoftTaints: soft, karmada.AnnotationAddedTaints: added} {
 		if len(items) > 0 {
-			raw, err := json.Marshal(items)
-			require.NoError(t, err)
-			annotations[name] = string(raw)
+			annotations[name] = string(fixtures.Must(json.Marshal(items))(t))
 		}
 	}
 	return with(t, object{
@@ -245,15 +188,11 @@ func foreignCluster(t require.TestingT, raw []byte, foreign func(object) bool) o
 // Rules: R4.1-27, R4.1-29, R4.1-30, R4.1-31.
 func TestNoTaintWriteChangesWhatIsNotOurs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before, err := json.Marshal(anyCluster(t))
-		require.NoError(t, err)
+		before := fixtures.Must(json.Marshal(anyCluster(t)))(t)
 		c := DecodeCluster(before)
 		require.Empty(t, c.Malformed)
 		w := anyTaintWrite(t, c)
-		patch, err := taintPatch(w, at)
-		require.NoError(t, err)
-		after, err := json.Marshal(applied(t, before, patch))
-		require.NoError(t, err)
+		after := fixtures.Must(json.Marshal(applied(t, before, fixtures.Must(taintPatch(w, at))(t))))(t)
 
 		isForeign := func(item object) bool {
 			taint := corev1.Taint{Key: text(item["key"]), Effect: corev1.TaintEffect(text(item["effect"]))}
@@ -311,9 +250,7 @@ func FuzzDecodeBinding(f *testing.F) {
 				require.True(t, json.Valid(patch))
 				continue
 			}
-			after, err := json.Marshal(applied(t, raw, patch))
-			require.NoError(t, err)
-			require.Equal(t, foreignBinding(t, raw), foreignBinding(t, after))
+			require.Equal(t, foreignBinding(t, raw), foreignBinding(t, fixtures.Must(json.Marshal(applied(t, raw, patch)))(t)))
 		}
 	})
 }
@@ -351,8 +288,7 @@ func FuzzDecodeCluster(f *testing.F) {
 		}
 		require.True(t, json.Valid(patch))
 		if stored(raw) && c.Malformed == "" && c.SoftMalformed == "" {
-			after, err := json.Marshal(applied(t, raw, patch))
-			require.NoError(t, err)
+			after := fixtures.Must(json.Marshal(applied(t, raw, patch)))(t)
 			theirs := func(item object) bool {
 				return !recordedAsOurs(c, corev1.Taint{Key: text(item["key"]), Effect: corev1.TaintEffect(text(item["effect"]))}) && text(item["key"]) != "a"
 			}
@@ -398,16 +334,10 @@ func FuzzClusterAnnotations(f *testing.F) {
 			require.ErrorIs(t, err, karmada.ErrInvalid)
 			return
 		}
-		after := DecodeCluster(marshalled(t, applied(t, raw, patch)))
+		after := DecodeCluster(fixtures.Must(json.Marshal(applied(t, raw, patch)))(t))
 		require.Equal(t, recordedAsOurs(c, corev1.Taint{Key: "theirs", Effect: "NoExecute"}), len(after.RawTaints) < 2, "a taint goes when the record says that it is Lifeboat's")
 		require.Nil(t, after.Drain)
 	})
-}
-
-func marshalled(t require.TestingT, o any) []byte {
-	raw, err := json.Marshal(o)
-	require.NoError(t, err)
-	return raw
 }
 
 // FuzzDecodeRules: a rule or a policy is understood whole, or says why not and does nothing.

@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -107,8 +108,7 @@ func TestTheWatchOfTheControllerComesInStep(t *testing.T) {
 	require.Equal(t, Sight{Clusters: 1, Rules: 0, Bindings: 2}, seen)
 
 	l.shelves["resourcebindings"] = strings.Replace(rbJSON, `"clusters":`, `"failover":{"application":{"decisionConditions":{"tolerationSeconds":60}}},"clusters":`, 1)
-	seen, err = connect(t, l, Options{ReadOnly: true, Policies: &PolicyWindows{}}).InStep(t.Context())
-	require.NoError(t, err)
+	seen = fixtures.Must(connect(t, l, Options{ReadOnly: true, Policies: &PolicyWindows{}}).InStep(t.Context()))(t)
 	require.Equal(t, 1, seen.Applications)
 }
 
@@ -120,8 +120,7 @@ func TestAClientThatOnlyReadsSendsNoWrite(t *testing.T) {
 	client := connect(t, l, Options{ReadOnly: true})
 	client.Inventory(t.Context(), nil)
 	client.Watches(t.Context(), nil)
-	_, err := client.InStep(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, fixtures.Err(client.InStep(t.Context())))
 	findings := client.Preflight(t.Context(), WorkerPermissions(rules.ModeEnforce))
 	require.True(t, findings[0].Allowed, "what one may do is asked by a POST that stores nothing")
 	b := DecodeBinding([]byte(rbJSON))
@@ -142,21 +141,18 @@ func TestAClientThatOnlyReadsSendsNoWrite(t *testing.T) {
 
 // Rules: R4.15-16.
 func TestWhatIsNotServedIsNamed(t *testing.T) {
-	server := &apiServer{objects: map[string]string{
+	server, client := serving(t, map[string]string{
 		"/apis/cluster.karmada.io/v1alpha1":    `{"resources":[{"name":"clusters"},{"name":"clusters/status"}]}`,
 		"/apis/work.karmada.io/v1alpha2":       `{"resources":[{"name":"resourcebindings"},{"name":"clusterresourcebindings"}]}`,
 		"/apis/work.karmada.io/v1alpha1":       `{"resources":[{"name":"works"}]}`,
 		"/apis/policy.karmada.io/v1alpha1":     `{"resources":[{"name":"propagationpolicies"}]}`,
 		"/apis/failover.lifeboat.dev/v1alpha1": `{"resources":[{"name":"clustertaintrules"}]}`,
-	}}
-	client := connect(t, server, Options{})
-	missing, err := client.Undefined(t.Context())
-	require.NoError(t, err)
+	})
+	missing := fixtures.Must(client.Undefined(t.Context()))(t)
 	require.Empty(t, missing)
 	delete(server.objects, "/apis/failover.lifeboat.dev/v1alpha1")
 	server.objects["/apis/work.karmada.io/v1alpha2"] = `{"resources":[{"name":"resourcebindings"}]}`
-	missing, err = client.Undefined(t.Context())
-	require.NoError(t, err)
+	missing = fixtures.Must(client.Undefined(t.Context()))(t)
 	require.Equal(t, []string{"clusterresourcebindings.work.karmada.io", "clustertaintrules.failover.lifeboat.dev"}, missing)
 }
 
@@ -167,36 +163,29 @@ func TestKarmadasPurgeModesAreReadFromItsDefinition(t *testing.T) {
 		return `{"components":{"schemas":{"io.karmada.work.v1alpha2.ResourceBindingList":{},"io.karmada.work.v1alpha2.ResourceBinding":{"properties":{"spec":{"properties":{
 			"gracefulEvictionTasks":{"items":{"properties":{"purgeMode":` + purge + `}}}}}}}}}}`
 	}
-	server := &apiServer{objects: map[string]string{path: definition(`{"enum":["Immediately","Graciously","Never"]}`)}}
-	client := connect(t, server, Options{})
-	modes, err := client.PurgeModes(t.Context())
-	require.NoError(t, err)
+	server, client := serving(t, map[string]string{path: definition(`{"enum":["Immediately","Graciously","Never"]}`)})
+	modes := fixtures.Must(client.PurgeModes(t.Context()))(t)
 	require.Equal(t, []string{"Immediately", "Graciously", "Never"}, modes)
 	server.objects[path] = definition(`{}`)
-	modes, err = client.PurgeModes(t.Context())
-	require.NoError(t, err)
+	modes = fixtures.Must(client.PurgeModes(t.Context()))(t)
 	require.Empty(t, modes)
 	delete(server.objects, path)
-	_, err = client.PurgeModes(t.Context())
-	require.ErrorIs(t, err, karmada.ErrGone)
+	require.ErrorIs(t, fixtures.Err(client.PurgeModes(t.Context())), karmada.ErrGone)
 }
 
 // Rules: R4.15-20, R4.15-22.
 func TestKarmadasPoliciesAndFlagsAreFound(t *testing.T) {
-	server := &apiServer{objects: map[string]string{
+	server, client := serving(t, map[string]string{
 		"/apis/policy.karmada.io/v1alpha1/clustertaintpolicies": `{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`,
 		"/apis/apps/v1/namespaces/karmada-system/deployments/karmada-controller-manager": `{"kind":"Deployment","apiVersion":"apps/v1","spec":{"template":{"spec":{"containers":[
 			{"command":["/bin/karmada-controller-manager","--feature-gates=Failover=true"],"args":["--controllers=*"]}]}}}}`,
-	}}
-	client := connect(t, server, Options{})
-	policies, err := client.ClusterTaintPolicies(t.Context())
-	require.NoError(t, err)
+	})
+	policies := fixtures.Must(client.ClusterTaintPolicies(t.Context()))(t)
 	require.Equal(t, []string{"a", "b"}, policies)
-	flags, err := client.ControllerManagerFlags(t.Context(), "karmada-system", "karmada-controller-manager")
-	require.NoError(t, err)
+	flags := fixtures.Must(client.ControllerManagerFlags(t.Context(), "karmada-system", "karmada-controller-manager"))(t)
 	require.Equal(t, []string{"/bin/karmada-controller-manager", "--feature-gates=Failover=true", "--controllers=*"}, flags)
 	server.objects = map[string]string{}
-	policies, err = client.ClusterTaintPolicies(t.Context())
+	policies, err := client.ClusterTaintPolicies(t.Context())
 	require.NoError(t, err, "a Karmada without that definition has none")
 	require.Empty(t, policies)
 }

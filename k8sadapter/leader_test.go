@@ -102,18 +102,6 @@ func TestTheLeaseIsGivenUpOnlyAfterTheLeaderHasStopped(t *testing.T) {
 	require.NoError(t, <-second, "a run that returns ends the term")
 }
 
-func TestALeaderThatCannotRenewStopsAndSaysSo(t *testing.T) {
-	server := &leaseServer{}
-	client := connect(t, server, Options{})
-	err := client.RunLeaderElected(t.Context(), leaderConfig("one"), func(ctx context.Context) {
-		server.mutex.Lock()
-		server.down = true
-		server.mutex.Unlock()
-		<-ctx.Done()
-	})
-	assert.ErrorIs(t, err, ErrLeadershipLost)
-}
-
 // The Lease tells since when its holder has led without a gap, also where nobody else led in the gap.
 //
 // Rules: R4.7-58.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -61,24 +62,27 @@ func patchOf(write any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, ctx := Client{requester: &requester{rest: api, timeout: time.Minute}}, context.Background()
+	_, err = send(context.Background(), &Client{requester: &requester{rest: api, timeout: time.Minute}}, write)
+	return sent.body, err
+}
+
+// send sends a write to a binding.
+func send(ctx context.Context, c *Client, write any) (karmada.Binding, error) {
 	switch w := write.(type) {
 	case activities.EvictWrite:
-		_, err = c.Evict(ctx, w)
+		return c.Evict(ctx, w)
 	case activities.RestoreWrite:
-		_, err = c.Restore(ctx, w)
+		return c.Restore(ctx, w)
 	case activities.HoldWrite:
-		_, err = c.Hold(ctx, w)
+		return c.Hold(ctx, w)
 	case activities.ReleaseWrite:
-		_, err = c.Release(ctx, w)
+		return c.Release(ctx, w)
 	case activities.MarkWrite:
-		_, err = c.Mark(ctx, w)
+		return c.Mark(ctx, w)
 	case activities.HoldersWrite:
-		_, err = c.Holders(ctx, w)
-	default:
-		panic(fmt.Sprintf("%T is no write to a binding", write))
+		return c.Holders(ctx, w)
 	}
-	return sent.body, err
+	panic(fmt.Sprintf("%T is no write to a binding", write))
 }
 
 func decoded(t *testing.T, raw string) *karmada.Binding {
@@ -96,7 +100,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 	twice := strings.Replace(heldAlone, `"gracefulEvictionTasks":[`,
 		`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Lifeboat","reason":"ClusterFailover"},`, 1)
 	const m4 = `{"fromCluster":"m4","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true}`
-	cases := map[string]struct {
+	for name, c := range map[string]struct {
 		write any
 		want  string
 	}{
@@ -176,12 +180,9 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"LifeboatNeedsOperator","replicas":2,"suppressDeletion":true},` + m4 + `]}}`,
 		},
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
-			patch, err := patchOf(c.write)
-			require.NoError(t, err)
-			assert.Equal(t, c.want, string(patch))
+			assert.Equal(t, c.want, string(fixtures.Must(patchOf(c.write))(t)))
 		})
 	}
 }
@@ -194,7 +195,7 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 	malformed.Malformed = "spec.placement: odd"
 	unread := decoded(t, shared)
 	unread.ResourceVersion = ""
-	cases := map[string]struct {
+	for name, c := range map[string]struct {
 		write any
 		want  string
 	}{
@@ -209,8 +210,7 @@ func TestAWriteThatWouldHarmIsRefusedBeforeItIsSent(t *testing.T) {
 		"writing nothing":                              {write: activities.ReleaseWrite{Cluster: "m1"}, want: "no binding"},
 		"restoring another that has a task of its own": {write: activities.RestoreWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Others: []karmada.TargetCluster{{Name: "m4"}}}, want: "m4 has a task"},
 		"marking what is not Lifeboat's":               {write: activities.MarkWrite{Binding: decoded(t, shared), Cluster: "m3", Reason: "X"}, want: "no Lifeboat task"},
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := patchOf(c.write)
 			require.ErrorIs(t, err, karmada.ErrInvalid)
@@ -243,7 +243,7 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 	const down = `{"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}`
 	const record = `{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e1\",\"later\":1}`
 	evacuationTaint := karmada.RuleTaint{Key: karmada.EvacuatingTaintKey, Effect: "NoSchedule"}
-	cases := map[string]struct {
+	for name, c := range map[string]struct {
 		write activities.TaintWrite
 		want  string
 	}{
@@ -314,14 +314,11 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 			write: activities.TaintWrite{ClearStopped: true},
 			want:  `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/stopped-by":null}}}`,
 		},
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			c.write.Cluster = DecodeCluster([]byte(tainted))
 			require.Empty(t, c.write.Cluster.Malformed)
-			patch, err := taintPatch(c.write, at)
-			require.NoError(t, err)
-			assert.Equal(t, c.want, string(patch))
+			assert.Equal(t, c.want, string(fixtures.Must(taintPatch(c.write, at))(t)))
 		})
 	}
 }
@@ -339,8 +336,7 @@ func TestATaintWriteThatWouldHarmIsRefused(t *testing.T) {
 		"taints without their rules": ruleless, "an annotation that cannot be read": garbled, "no cluster": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := taintPatch(write, at)
-			assert.ErrorIs(t, err, karmada.ErrInvalid)
+			assert.ErrorIs(t, fixtures.Err(taintPatch(write, at)), karmada.ErrInvalid)
 		})
 	}
 }
@@ -355,20 +351,17 @@ func TestAGarbledListOfSoftTaintsIsLeftAloneAndHardTaintsArePutAllTheSame(t *tes
 			Cluster: cluster, FailoverID: "e1", AddRules: []string{"r"}, Add: []karmada.RuleTaint{{Key: "down", Effect: corev1.TaintEffect(effect)}},
 		}
 	}
-	patch, err := taintPatch(put("NoExecute"), at)
-	require.NoError(t, err)
+	patch := fixtures.Must(taintPatch(put("NoExecute"), at))(t)
 	assert.NotContains(t, string(patch), karmada.AnnotationSoftTaints)
 	assert.Contains(t, string(patch), `{"key":"down","effect":"NoExecute"}`)
-	_, err = taintPatch(put("PreferNoExecute"), at)
-	require.ErrorIs(t, err, karmada.ErrInvalid)
-	_, err = taintPatch(activities.TaintWrite{Cluster: cluster, Remove: cluster.Added}, at)
+	require.ErrorIs(t, fixtures.Err(taintPatch(put("PreferNoExecute"), at)), karmada.ErrInvalid)
+	_, err := taintPatch(activities.TaintWrite{Cluster: cluster, Remove: cluster.Added}, at)
 	require.ErrorIs(t, err, karmada.ErrInvalid, "Lifeboat's record stays while the taint may stand in what cannot be read")
 }
 
 // applied is what a server makes of a merge patch.
 func applied(t require.TestingT, object, patch []byte) map[string]any {
-	merged, err := jsonpatch.MergePatch(object, patch)
-	require.NoError(t, err)
+	merged := fixtures.Must(jsonpatch.MergePatch(object, patch))(t)
 	var out map[string]any
 	require.NoError(t, json.Unmarshal(merged, &out))
 	return out
@@ -385,8 +378,7 @@ func TestARescheduleIsAskedForInALaterSecondThanTheLastAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := decoded(t, shared)
 			b.Status.LastScheduled = &answered
-			edit, err := newBindingEdit(b, "m1")
-			require.NoError(t, err)
+			edit := fixtures.Must(newBindingEdit(b, "m1"))(t)
 			edit.reschedule(true, now)
 			assert.True(t, edit.rescheduleAt.Equal(answered.Add(time.Second)), edit.rescheduleAt)
 		})
@@ -519,14 +511,10 @@ func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 			write: activities.ReleaseWrite{Binding: decoded(t, owned), Cluster: "m1"},
 			want:  `{"fromCluster":"m1","later":1,"message":"p1","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
 		},
-		"whose own hold it does not touch": {
-			write: activities.ReleaseWrite{Binding: decoded(t, dependent), Cluster: "m1"},
-			want:  "unchanged",
-		},
+		"whose own hold it does not touch": {write: activities.ReleaseWrite{Binding: decoded(t, dependent), Cluster: "m1"}, want: "unchanged"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			patch, err := patchOf(c.write)
-			require.NoError(t, err)
+			patch := fixtures.Must(patchOf(c.write))(t)
 			if c.want == "unchanged" {
 				require.JSONEq(t, `{"metadata":{"resourceVersion":"9"}}`, string(patch))
 				return
@@ -569,30 +557,14 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands string
 		ours   int // Lifeboat tasks for m1 after the write
-		write  func(*Client, *karmada.Binding) (karmada.Binding, error)
 	}{
-		"evict": {stands: shared, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
-			return k.Evict(t.Context(), activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
-		}},
-		"hold": {stands: shared, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
-			return k.Hold(t.Context(), activities.HoldWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason})
-		}},
-		"release": {stands: heldAlone, ours: 0, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
-			return k.Release(t.Context(), activities.ReleaseWrite{Binding: b, Cluster: "m1"})
-		}},
-		"restore": {stands: heldAlone, ours: 0, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
-			return k.Restore(t.Context(), activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at})
-		}},
-		"mark": {stands: heldAlone, ours: 1, write: func(k *Client, b *karmada.Binding) (karmada.Binding, error) {
-			return k.Mark(t.Context(), activities.MarkWrite{Binding: b, Cluster: "m1", Reason: karmada.TaskReasonKept})
-		}},
+		"evict": {stands: shared, ours: 1}, "hold": {stands: shared, ours: 1}, "mark": {stands: heldAlone, ours: 1},
+		"release": {stands: heldAlone}, "restore": {stands: heldAlone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &apiServer{objects: map[string]string{rbPath: c.stands}}
-			client := connect(t, server, Options{})
+			server, client := serving(t, map[string]string{rbPath: c.stands})
 			key := karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}
-			read, err := client.Binding(t.Context(), key)
-			require.NoError(t, err)
+			read := fixtures.Must(client.Binding(t.Context(), key))(t)
 			others := len(read.Tasks)
 			if _, at := read.TaskFor("m1"); at >= 0 {
 				others--
@@ -603,16 +575,13 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 			server.objects[rbPath] = now
 			server.mutex.Unlock()
 
-			_, err = c.write(client, &read)
-			require.ErrorIs(t, err, karmada.ErrConflict)
+			require.ErrorIs(t, fixtures.Err(send(t.Context(), client, bindingWrites[name](&read))), karmada.ErrConflict)
 			server.mutex.Lock()
 			require.Equal(t, now, server.objects[rbPath], "what the other one wrote stands as it was")
 			server.mutex.Unlock()
 
-			read, err = client.Binding(t.Context(), key)
-			require.NoError(t, err)
-			after, err := c.write(client, &read)
-			require.NoError(t, err)
+			read = fixtures.Must(client.Binding(t.Context(), key))(t)
+			after := fixtures.Must(send(t.Context(), client, bindingWrites[name](&read)))(t)
 			require.Len(t, after.Tasks, others+1+c.ours, "every task of others, the new one too, and Lifeboat's: %+v", after.Tasks)
 			_, at := after.TaskFor("m1")
 			require.Equal(t, c.ours == 1, at >= 0)

@@ -17,6 +17,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -242,18 +243,15 @@ func TestASecondEvictorIsFoundByItsTasks(t *testing.T) {
 	task := func(namespace, producer string) string {
 		return fmt.Sprintf(`{"metadata":{"name":"b","namespace":%q},"spec":{"gracefulEvictionTasks":[{"fromCluster":"m1","producer":%q}]}}`, namespace, producer)
 	}
-	server := &apiServer{objects: map[string]string{
+	server, client := serving(t, map[string]string{
 		rbs:  `{"items":["garbage",` + task("n", karmada.Producer) + `,` + task("n", "TaintManager") + `]}`,
 		crbs: `{"items":[` + task("", "TaintManager") + `]}`,
-	}}
-	client := connect(t, server, Options{})
-	evidence, err := client.SecondEvictor(t.Context())
-	require.NoError(t, err)
+	})
+	evidence := fixtures.Must(client.SecondEvictor(t.Context()))(t)
 	assert.Equal(t, "ResourceBinding n/b carries a task of producer TaintManager for cluster m1, and 1 more such tasks stand", evidence)
 
 	server.objects = map[string]string{rbs: `{"items":[` + task("n", karmada.Producer) + `]}`, crbs: `{"items":[]}`}
-	evidence, err = client.SecondEvictor(t.Context())
-	require.NoError(t, err)
+	evidence = fixtures.Must(client.SecondEvictor(t.Context()))(t)
 	assert.Empty(t, evidence)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,8 +34,7 @@ func TestKarmada4905StateIsReadInKarmadasOwnDialect(t *testing.T) {
 		"just text: Karmada takes it as is": "just text: Karmada takes it as is",
 	} {
 		t.Run(path, func(t *testing.T) {
-			got, err := PreservedState(json.RawMessage(flink), []karmada.StateRule{{Label: "l", Path: path}})
-			require.NoError(t, err)
+			got := fixtures.Must(PreservedState(json.RawMessage(flink), []karmada.StateRule{{Label: "l", Path: path}}))(t)
 			require.Equal(t, map[string]string{"l": want}, got)
 		})
 	}
@@ -130,10 +130,9 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 	state := map[string]string{"cp": "17", "at": "9"}
 	const carried = `"preservedLabelState":{"at":"9","cp":"17"}`
 	write := func(raw string, state map[string]string) string {
-		patch, err := patchOf(activities.EvictWrite{
+		patch := fixtures.Must(patchOf(activities.EvictWrite{
 			Binding: decoded(t, raw), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason, Purge: karmada.PurgeDirectly, State: state,
-		})
-		require.NoError(t, err)
+		}))(t)
 		return string(patch)
 	}
 	fresh := write(shared, state)

@@ -41,6 +41,11 @@ const (
 	crbJSON = `{"apiVersion":"work.karmada.io/v1alpha2","kind":"ClusterResourceBinding","metadata":{"name":"c","uid":"u","resourceVersion":"1"},"spec":{"replicas":"many"}}`
 )
 
+func ruleJSON(name string) string {
+	return `{"apiVersion":"failover.lifeboat.dev/v1alpha1","kind":"ClusterTaintRule","metadata":{"name":"` + name + `","uid":"u","resourceVersion":"1"},
+          "spec":{"matchConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}],"taints":[{"key":"k","effect":"NoExecute"}]}}`
+}
+
 // heard collects what the handlers of a Watch were told.
 type heard struct {
 	mutex sync.Mutex
@@ -58,12 +63,16 @@ func (h *heard) contains(line string) func() bool {
 	return func() bool {
 		h.mutex.Lock()
 		defer h.mutex.Unlock()
-		for _, said := range h.lines {
-			if said == line {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(h.lines, line)
+	}
+}
+
+// lastRules tells whether so many rules were reported last.
+func (h *heard) lastRules(count int) func() bool {
+	return func() bool {
+		h.mutex.Lock()
+		defer h.mutex.Unlock()
+		return len(h.rules) > 0 && len(h.rules[len(h.rules)-1]) == count
 	}
 }
 
@@ -99,7 +108,7 @@ func fakeDynamic(t *testing.T, objects ...string) *fake.FakeDynamicClient {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{
 		clusterResource: "ClusterList", ruleResource: "ClusterTaintRuleList",
-		rbResource: "ResourceBindingList", crbResource: "ClusterResourceBindingList",
+		rbResource: "ResourceBindingList", crbResource: "ClusterResourceBindingList", policyResource: "ClusterTaintPolicyList",
 	}
 	var all []runtime.Object
 	for _, raw := range objects {
@@ -168,26 +177,15 @@ func TestAWatchTellsWhatCameChangedAndWent(t *testing.T) {
 }
 
 func TestRulesAreToldTogetherAndOnlyWhenAllAreKnown(t *testing.T) {
-	rule := func(name string) string {
-		return `{"apiVersion":"failover.lifeboat.dev/v1alpha1","kind":"ClusterTaintRule","metadata":{"name":"` + name + `","uid":"u","resourceVersion":"1"},
-          "spec":{"matchConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}],"taints":[{"key":"k","effect":"NoExecute"}]}}`
-	}
 	var h heard
 	client := connect(t, http.NotFoundHandler(), Options{})
-	api := fakeDynamic(t, rule("a"), rule("b"))
+	api := fakeDynamic(t, ruleJSON("a"), ruleJSON("b"))
 	client.dynamic = api
 	NewWatch(client, h.handlers()).reportRules()
 	require.Empty(t, h.rules, "nothing is known yet")
 	watch := watching(t, client, h.handlers())
 
-	last := func(want ...string) func() bool {
-		return func() bool {
-			h.mutex.Lock()
-			defer h.mutex.Unlock()
-			return len(h.rules) > 0 && assert.ObjectsAreEqual(len(want), len(h.rules[len(h.rules)-1]))
-		}
-	}
-	require.Eventually(t, last("a", "b"), patience, often)
+	require.Eventually(t, h.lastRules(2), patience, often)
 	h.mutex.Lock()
 	for _, told := range h.rules {
 		assert.Len(t, told, 2, "never half of them")
@@ -195,7 +193,7 @@ func TestRulesAreToldTogetherAndOnlyWhenAllAreKnown(t *testing.T) {
 	h.mutex.Unlock()
 	require.Eventually(t, watched(api, ruleResource), patience, often)
 	require.NoError(t, api.Resource(ruleResource).Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	require.Eventually(t, last("b"), patience, often)
+	require.Eventually(t, h.lastRules(1), patience, often)
 	require.Len(t, watch.Rules(), 1)
 	assert.Empty(t, watch.Rules()[0].Malformed)
 }
@@ -234,11 +232,7 @@ func TestAForbiddenWatchNamesVerbAndResourceOnceAndTheOthersGoOn(t *testing.T) {
 
 	const complaint = "may not list and watch clusters.cluster.karmada.io"
 	require.Eventually(t, func() bool { return bytes.Contains([]byte(log.String()), []byte(complaint)) }, patience, often)
-	require.Eventually(t, func() bool {
-		h.mutex.Lock()
-		defer h.mutex.Unlock()
-		return len(h.rules) > 0
-	}, patience, often, "rules were listed all the same")
+	require.Eventually(t, h.lastRules(0), patience, often, "rules were listed all the same")
 	assert.False(t, watch.HasSynced())
 	for range 5 {
 		watch.logBroken(t.Context(), clusterResource, context.DeadlineExceeded)
@@ -248,21 +242,14 @@ func TestAForbiddenWatchNamesVerbAndResourceOnceAndTheOthersGoOn(t *testing.T) {
 
 // Rules: R4.1-10, R4.1-12.
 func TestAWatchTellsPoliciesWithTheRulesAndWaitsForNoKindThatIsUnknown(t *testing.T) {
-	const rule = `{"apiVersion":"failover.lifeboat.dev/v1alpha1","kind":"ClusterTaintRule","metadata":{"name":"r","uid":"u","resourceVersion":"1"},
-      "spec":{"matchConditions":[{"conditionType":"Ready","operator":"In","statusValues":["False"]}],"taints":[{"key":"k","effect":"NoExecute"}]}}`
-	kinds := map[schema.GroupVersionResource]string{
-		clusterResource: "ClusterList", ruleResource: "ClusterTaintRuleList", rbResource: "ResourceBindingList",
-		crbResource: "ClusterResourceBindingList", policyResource: "ClusterTaintPolicyList",
-	}
 	for name, c := range map[string]struct {
 		unknown bool
 		want    int
-	}{"known": {unknown: false, want: 2}, "unknown to an older Karmada": {unknown: true, want: 1}} {
+	}{"known": {want: 2}, "unknown to an older Karmada": {unknown: true, want: 1}} {
 		t.Run(name, func(t *testing.T) {
 			var h heard
 			client := connect(t, http.NotFoundHandler(), Options{Policies: &configured})
-			api := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
-				unstructuredOf(t, rule), unstructuredOf(t, policyJSON("", policySpec)))
+			api := fakeDynamic(t, ruleJSON("r"), policyJSON("", policySpec))
 			if c.unknown {
 				api.PrependReactor("list", policyResource.Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
 					return true, nil, apierrors.NewNotFound(policyResource.GroupResource(), "")
@@ -271,11 +258,7 @@ func TestAWatchTellsPoliciesWithTheRulesAndWaitsForNoKindThatIsUnknown(t *testin
 			client.dynamic = api
 			watch := watching(t, client, h.handlers())
 			require.Eventually(t, watch.HasSynced, patience, often)
-			require.Eventually(t, func() bool {
-				h.mutex.Lock()
-				defer h.mutex.Unlock()
-				return len(h.rules) > 0 && len(h.rules[len(h.rules)-1]) == c.want
-			}, patience, often)
+			require.Eventually(t, h.lastRules(c.want), patience, often)
 			for _, r := range watch.Rules() {
 				assert.Empty(t, r.Malformed)
 			}
