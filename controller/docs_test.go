@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -21,12 +20,11 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write docs/cli.md again")
 
 const reference = "../docs/cli.md"
 
@@ -57,15 +55,14 @@ func dedent(example string) string {
 }
 
 func TestTheReferenceFollowsFromTheCommands(t *testing.T) {
-	raw, err := os.ReadFile(reference)
-	require.NoError(t, err)
+	raw := fixtures.Must(os.ReadFile(reference))(t)
 	head, _, found := strings.Cut(string(raw), mark)
 	require.True(t, found, "docs/cli.md has lost its mark")
 	want := head + mark
 	for _, c := range verbs() {
 		want += describe(c)
 	}
-	if *rewrite {
+	if *fixtures.Rewrite {
 		require.NoError(t, os.WriteFile(reference, []byte(want), 0o600))
 		return
 	}
@@ -151,9 +148,7 @@ func meanings(t *testing.T) map[string]string {
 		}
 		text, isText := spec.Values[0].(*ast.BasicLit)
 		require.True(t, isText)
-		word, err := strconv.Unquote(text.Value)
-		require.NoError(t, err)
-		out[word] = strings.TrimSpace(spec.Comment.Text())
+		out[fixtures.Must(strconv.Unquote(text.Value))(t)] = strings.TrimSpace(spec.Comment.Text())
 		return true
 	})
 	return out
@@ -182,7 +177,7 @@ func TestTheReasonsThatNeedNoActionSayWhatTheCodeSays(t *testing.T) {
 	headings := sections(sections(text, "##")["Reasons"], "###")
 	want := meanings(t)
 	maps.DeleteFunc(want, func(reason, _ string) bool { _, is := headings[reason]; return is })
-	if *rewrite {
+	if *fixtures.Rewrite {
 		head, rest, _ := strings.Cut(text, rowsBegin)
 		_, tail, _ := strings.Cut(rest, rowsEnd)
 		var table strings.Builder
@@ -204,15 +199,13 @@ const (
 // list by hand would forget the next one.
 func words(t *testing.T, typeName string) []string {
 	t.Helper()
-	files, err := filepath.Glob("../internal/*/*.go")
-	require.NoError(t, err)
+	files := fixtures.Must(filepath.Glob("../internal/*/*.go"))(t)
 	var out []string
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
+		parsed := fixtures.Must(parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution))(t)
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			spec, is := n.(*ast.ValueSpec)
 			if !is {
@@ -248,9 +241,7 @@ func sections(text, mark string) map[string]string {
 
 func page(t *testing.T, path string) string {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(raw)
+	return string(fixtures.Must(os.ReadFile(path))(t))
 }
 
 func TestEveryReasonHasAHeadingOrARowInTheRunbookAndEachIsAReason(t *testing.T) {
@@ -306,8 +297,7 @@ func linksLeadSomewhere(t *testing.T, text string) {
 		file, anchor := filepath.Join("../docs", link[1]), link[2]
 		there := text
 		if link[1] != "" {
-			_, err := os.Stat(file)
-			require.NoError(t, err)
+			require.NoError(t, fixtures.Err(os.Stat(file)))
 		}
 		if link[1] != "" && anchor != "" {
 			there = page(t, file)

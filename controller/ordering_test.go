@@ -12,6 +12,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -82,25 +84,13 @@ func (o *office) ListWorkflow(context.Context, *workflowservice.ListWorkflowExec
 func (o *office) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (converter.EncodedValue, error) {
 	for cluster, s := range o.running {
 		if id == workflows.ClusterFailoverID("", cluster) {
-			return answer{s}, nil
+			return flowtest.Answer(s), nil
 		}
 	}
 	if o.pacer != nil && id == workflows.FleetPacerID("") {
-		return answer{*o.pacer}, nil
+		return flowtest.Answer(*o.pacer), nil
 	}
 	return nil, serviceerror.NewNotFound("no pacer either")
-}
-
-// answer is what a query answers.
-type answer struct{ v any }
-
-func (answer) HasValue() bool { return true }
-func (a answer) Get(into any) error {
-	raw, err := json.Marshal(a.v)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
 }
 
 // tell runs a command line against it.
@@ -198,8 +188,7 @@ func TestOrders_GoToTheirWorkflowAndNameWhatTheyLeave(t *testing.T) {
 			require.Equal(t, c.id, o.id)
 			require.Equal(t, c.update, o.update)
 			require.JSONEq(t, c.sent, o.sent)
-			require.Contains(t, out, "it is so\nnot changed: ")
-			require.Contains(t, out, "http://ui/namespaces/lifeboat/workflows/")
+			fixtures.ContainsAll(t, out, "it is so\nnot changed: ", "http://ui/namespaces/lifeboat/workflows/")
 			out, code = o.tell(t, append(words, "-o", "json")...)
 			require.Equal(t, process.ExitOK, code, out)
 			var said orderAnswer
@@ -356,15 +345,12 @@ func TestAdopt_ConfirmsOnceAndListsTheFailovers(t *testing.T) {
 
 	out, code = server.run(t, orphaned{clusters: []string{"member1"}}, "adopt", "--reason", "x")
 	require.Equal(t, process.ExitRefused, code, out)
-	require.Contains(t, out, "hold task on shop/cart-deployment: its owner gone does not run")
-	require.Contains(t, out, "add --yes")
+	fixtures.ContainsAll(t, out, "hold task on shop/cart-deployment: its owner gone does not run", "add --yes")
 	require.Empty(t, server.adopts)
 
 	out, code = server.run(t, orphaned{clusters: []string{"member1"}}, "adopt", "--reason", "x", "--yes")
 	require.Equal(t, process.ExitOK, code, out)
-	require.Contains(t, out, "cluster-failover/member1")
-	require.Contains(t, out, "http://ui/namespaces/lifeboat/workflows/")
-	require.Contains(t, out, "not changed: ")
+	fixtures.ContainsAll(t, out, "cluster-failover/member1", "http://ui/namespaces/lifeboat/workflows/", "not changed: ")
 	require.Equal(t, workflows.Order{Who: "ada", Reason: "x"}, server.adopts[0].By)
 
 	out, code = server.run(t, orphaned{clusters: []string{"member1"}}, "adopt", "member1", "--reason", "x", "--yes", "-o", "json")
@@ -383,8 +369,7 @@ func TestAdopt_StoppedByAnError_ListsTheFailoversBefore(t *testing.T) {
 	out, code := server.run(t, orphaned{clusters: []string{"member1", "member2"}}, "adopt", "--reason", "x", "--yes")
 	require.NotEqual(t, process.ExitOK, code, out)
 	require.Len(t, server.adopts, 1)
-	require.Contains(t, out, "cluster-failover/member2")
-	require.Contains(t, out, "signalled before it: member1")
+	fixtures.ContainsAll(t, out, "cluster-failover/member2", "signalled before it: member1")
 
 	server = &emptyTemporal{unreachable: "member1"}
 	out, code = server.run(t, orphaned{clusters: []string{"member1", "member2"}}, "adopt", "--reason", "x", "--yes")

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"strings"
@@ -22,6 +21,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
@@ -69,25 +70,17 @@ func fleet(t *testing.T) (*world.World, Source) {
 	}}
 }
 
-// encoded is an answer on its way.
-type encoded struct{ raw []byte }
-
-func (e encoded) HasValue() bool     { return len(e.raw) > 0 }
-func (e encoded) Get(into any) error { return json.Unmarshal(e.raw, into) }
-
 // asked answers queries by "<workflow> <query>"; running are the running failovers, report is of a closed one.
 func asked(t *testing.T, s Source, by map[string]any, running []string, report *workflows.FailoverReport) Source {
 	t.Helper()
 	c := mocks.NewClient(t)
 	for what, answer := range by {
 		id, query, _ := strings.Cut(what, " ")
-		raw, err := json.Marshal(answer)
-		require.NoError(t, err)
 		rest := []any{mock.Anything, id, "", query}
 		if query == workflows.QueryExplain {
 			rest = append(rest, mock.Anything)
 		}
-		c.On("QueryWorkflow", rest...).Return(encoded{raw}, nil).Maybe()
+		c.On("QueryWorkflow", rest...).Return(flowtest.Answer(answer), nil).Maybe()
 	}
 	none := serviceerror.NewNotFound("none")
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryExplain, mock.Anything).Return(nil, none).Maybe()
@@ -103,13 +96,7 @@ func asked(t *testing.T, s Source, by map[string]any, running []string, report *
 		return strings.Contains(r.GetQuery(), "!= 'Running'")
 	})).Return(listed(closed), nil).Maybe()
 	if report != nil {
-		run := mocks.NewWorkflowRun(t)
-		run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
-			if into, ok := args.Get(1).(*workflows.FailoverReport); ok {
-				*into = *report
-			}
-		})
-		c.On("GetWorkflow", mock.Anything, mock.Anything, "r").Return(run)
+		c.On("GetWorkflow", mock.Anything, mock.Anything, "r").Return(flowtest.Reporting(t, *report))
 	}
 	s.Status = &status.Source{Client: c, UI: "http://ui", Namespace: "n"}
 	return s
@@ -129,10 +116,7 @@ func listed(clusters []string) *workflowservice.ListWorkflowExecutionsResponse {
 
 func explained(t *testing.T, s Source, only string) (Explained, string) {
 	t.Helper()
-	ref, err := subject.Parse("deployment/cart", "shop")
-	require.NoError(t, err)
-	x, err := s.Binding(t.Context(), ref, only)
-	require.NoError(t, err)
+	x := fixtures.Must(s.Binding(t.Context(), fixtures.Must(subject.Parse("deployment/cart", "shop"))(t), only))(t)
 	var out strings.Builder
 	View{show.Page{Out: &out, Now: now}}.Binding(x)
 	for line := range strings.Lines(out.String()) {
@@ -151,13 +135,11 @@ func TestBinding_WithoutAFailover_ExplainsWhyNothingMovesIt(t *testing.T) {
 	x, text := explained(t, s, "")
 	require.Len(t, x.Clusters, 2)
 	require.True(t, strings.HasPrefix(text, "shop/cart-deployment"), text)
-	for _, want := range []string{
+	fixtures.ContainsAll(t, text,
 		"shop/cart-deployment (deployment/cart) on m1:2, m2:2", "m1: no failover of the cluster moves it", "observe mode",
 		"rule not-ready: Mismatches", "if it failed now: due 12:01:00 UTC (in 1m) by example.org/down:NoExecute, to m2 or m3",
 		"not read: Temporal: no route",
-	} {
-		require.Contains(t, text, want)
-	}
+	)
 
 	w.Change(cart, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
 	x, text = explained(t, s, "m1")
@@ -166,9 +148,8 @@ func TestBinding_WithoutAFailover_ExplainsWhyNothingMovesIt(t *testing.T) {
 	require.Equal(t, "http://runbook#optedout", x.Runbook[reason.OptedOut])
 	require.Contains(t, text, "http://runbook#optedout")
 	w.Change(cart, func(b *karmada.Binding) { b.Annotations = nil })
-	suppress := true
 	w.Change(cart, func(b *karmada.Binding) {
-		b.Tasks = []karmada.Task{{FromCluster: "m3", Producer: karmada.Producer, Reason: karmada.TaskReasonKept, SuppressDeletion: &suppress}}
+		b.Tasks = []karmada.Task{{FromCluster: "m3", Producer: karmada.Producer, Reason: karmada.TaskReasonKept, SuppressDeletion: fixtures.Ptr(true)}}
 	})
 	_, text = explained(t, s, "m3")
 	require.Contains(t, text, "m3: no failover; it is no target, and a task holds its old copy there")
@@ -213,7 +194,7 @@ func TestBinding_Queued_ShowsEveryReason(t *testing.T) {
 	x.PausedBy = &workflows.ScopedPause{ScopedOrder: shop}
 	s = asked(t, s, map[string]any{"cluster-failover/m1 explain": x}, []string{"m1"}, nil)
 	_, text := explained(t, s, "")
-	for _, want := range []string{
+	fixtures.ContainsAll(t, text,
 		"m1 fails over: Evacuating, attempt 1, enforce mode (cluster-failover/m1)", "Ready False ClusterNotReachable",
 		"rule not-ready: match since 11:57:00 UTC (3m ago), example.org/down:NoExecute: tainted",
 		"rule slow: match since 12:00:00 UTC (now), example.org/slow:PreferNoExecute: taint at 12:01:00 UTC (in 1m)",
@@ -223,9 +204,7 @@ func TestBinding_Queued_ShowsEveryReason(t *testing.T) {
 		"queue: tolerating, 4 come before it", "paused by ada: wait", "pace: normal, one every 2s (0.5/s): FleetHealthy; this cluster requests 0",
 		"waits for: AwaitingDue: its toleration to run out, 12:03:00 UTC", "http://ui/namespaces/n/workflows/cluster-failover%2Fm1",
 		"m2: no failover of the cluster moves it",
-	} {
-		require.Contains(t, text, want)
-	}
+	)
 	for _, c := range []struct {
 		item queue.Item
 		want string
@@ -253,12 +232,10 @@ func TestBinding_Moving_ShowsItsMigration(t *testing.T) {
 		"cluster-failover/m1 explain": x, "binding-migration/m1/shop/cart-deployment status": m,
 	}, []string{"m1"}, nil)
 	_, text := explained(t, s, "m1")
-	for _, want := range []string{
+	fixtures.ContainsAll(t, text,
 		"Moving shop/cart-deployment off m1 to m3", "⚠ Needs attention: GracefulTimeout", "Now: NotHealthy", "went under permit 42",
 		"the old copy goes when that has held for 10s, at 12:00:05 UTC (in 5s)", "you can: lifeboat release shop/cart-deployment --cluster m1", "holds 1 dependent on m1", "http://runbook#nothealthy",
-	} {
-		require.Contains(t, text, want)
-	}
+	)
 }
 
 func TestBinding_ClosedFailover_ShowsItsReport(t *testing.T) {
@@ -376,8 +353,7 @@ func TestBinding_ReportAndTrail_ShowTheRecordsOfAnOutcome(t *testing.T) {
 	require.NotContains(t, text, "audit trail")
 	s.Trail = kept(trailOf("e"))
 	x, text := explained(t, s, "")
-	require.Contains(t, text, "by the report in Temporal; how it came to that, by the audit trail")
-	require.Contains(t, text, "BindingEvicted")
+	fixtures.ContainsAll(t, text, "by the report in Temporal; how it came to that, by the audit trail", "BindingEvicted")
 	require.Equal(t, FromReport, x.Clusters[len(x.Clusters)-1].Ended[0].From)
 }
 
@@ -385,19 +361,14 @@ func TestBinding_ReportAndTrail_ShowTheRecordsOfAnOutcome(t *testing.T) {
 func TestBinding_Deleted_ShowsItsHistory(t *testing.T) {
 	w, s := fleet(t)
 	w.DeleteBinding(cart)
-	ref, err := subject.Parse("shop/cart-deployment", "")
-	require.NoError(t, err)
+	ref := fixtures.Must(subject.Parse("shop/cart-deployment", ""))(t)
 	s.Alone = status.Source{}
-	_, err = s.Binding(t.Context(), ref, "")
-	require.ErrorIs(t, err, subject.ErrNotFound, "nothing is known of it")
+	require.ErrorIs(t, fixtures.Err(s.Binding(t.Context(), ref, "")), subject.ErrNotFound, "nothing is known of it")
 
 	s.Trail = kept(trailOf("e")[:5])
-	x, err := s.Binding(t.Context(), ref, "")
-	require.NoError(t, err)
+	x := fixtures.Must(s.Binding(t.Context(), ref, ""))(t)
 	require.True(t, x.Gone)
 	var text strings.Builder
 	View{show.Page{Out: &text, Now: now}}.Binding(x)
-	require.Contains(t, text.String(), "does not exist any more")
-	require.Contains(t, text.String(), "no outcome on record")
-	require.Contains(t, text.String(), "not read: Temporal: no route")
+	fixtures.ContainsAll(t, text.String(), "does not exist any more", "no outcome on record", "not read: Temporal: no route")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -84,9 +85,7 @@ func TestSender_OrdersGoToTheirWorkflowWithWhoAndReason(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, sender := answering(t, tc.id, tc.update, tc.sent, nil)
-			answer, err := tc.send(sender, t.Context(), sender.Target(tc.target))
-			require.NoError(t, err)
-			require.Equal(t, "done", answer)
+			require.Equal(t, "done", fixtures.Must(tc.send(sender, t.Context(), sender.Target(tc.target)))(t))
 		})
 	}
 }
@@ -127,9 +126,7 @@ func TestPause_FailoverDoesNotRun_IsNotFound(t *testing.T) {
 func TestPause_NoAnswer_IsSentAsASignal(t *testing.T) {
 	c, sender := answering(t, "cluster-failover/a", workflows.UpdatePause, shop, context.DeadlineExceeded)
 	c.On("SignalWorkflow", mock.Anything, "cluster-failover/a", "", workflows.SignalPause, shop).Return(nil)
-	answer, err := sender.Pause(t.Context(), sender.Target("a"), shop)
-	require.NoError(t, err)
-	require.Contains(t, answer, "as a signal")
+	require.Contains(t, fixtures.Must(sender.Pause(t.Context(), sender.Target("a"), shop))(t), "as a signal")
 }
 
 // starting is a client whose updates with start end with these errors, in order.
@@ -201,7 +198,6 @@ func TestAwaitDrain_EndsWithTheDrainOrAnError(t *testing.T) {
 func TestBegin_OfAnApplication_StartsNothing(t *testing.T) {
 	const id = "application-failover/shop/cart"
 	_, sender := answering(t, id, workflows.UpdatePutBack, cancel, nil)
-	answer, err := sender.Begin(t.Context(), Target{WorkflowID: id, Name: "shop/cart"}, workflows.UpdatePutBack, cancel)
-	require.NoError(t, err)
+	answer := fixtures.Must(sender.Begin(t.Context(), Target{WorkflowID: id, Name: "shop/cart"}, workflows.UpdatePutBack, cancel))(t)
 	require.Equal(t, "done", answer)
 }

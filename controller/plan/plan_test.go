@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -17,6 +16,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
@@ -57,8 +58,7 @@ func TestApplication_JudgesEachCopyAsIfItsTimeWereOver(t *testing.T) {
 	w, source := fleet(t)
 	of := func(name string) (string, Application) {
 		b := w.Peek(karmada.BindingKey{Namespace: "shop", Name: name})
-		a, err := source.Application(t.Context(), &b)
-		require.NoError(t, err)
+		a := fixtures.Must(source.Application(t.Context(), &b))(t)
 		var out strings.Builder
 		View{Page: show.Page{Out: &out, Now: now}}.Application(a)
 		return out.String(), a
@@ -105,8 +105,7 @@ func draw(t *testing.T, render func(View)) string {
 
 func TestPlan_HealthyCluster_CountsItsBindings(t *testing.T) {
 	_, s := fleet(t)
-	p, err := s.Cluster(t.Context(), "m1")
-	require.NoError(t, err)
+	p := fixtures.Must(s.Cluster(t.Context(), "m1"))(t)
 	require.Equal(t, now.Add(time.Minute), p.Confirmed)
 	require.Equal(t, Totals{Migrations: 1, Blocked: 1}, p.Totals)
 	require.Equal(t, []PriorityTotal{
@@ -116,45 +115,38 @@ func TestPlan_HealthyCluster_CountsItsBindings(t *testing.T) {
 	require.Equal(t, []string{"m1"}, p.Pace.Faulty, "the fleet as it would be")
 
 	text := draw(t, func(v View) { v.Cluster(p) })
-	for _, want := range []string{
-		"m1, if it failed now (observe mode)", "Confirmed +1m", "not-ready " + taintKey + ":NoExecute Matches, ConditionsMatch: its taint would stand +1m",
+	fixtures.ContainsAll(t, text,
+		"m1, if it failed now (observe mode)", "Confirmed +1m", "not-ready "+taintKey+":NoExecute Matches, ConditionsMatch: its taint would stand +1m",
 		"1 would move, 1 could not", "shop/cart", "NoTarget", "Not read: Temporal: no route",
-	} {
-		require.Contains(t, text, want)
-	}
+	)
 }
 
 func TestPlan_UnknownCluster_IsNotFound(t *testing.T) {
 	_, s := fleet(t)
-	_, err := s.Cluster(t.Context(), "m9")
-	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, fixtures.Err(s.Cluster(t.Context(), "m9")), ErrNotFound)
 }
 
 func TestPlan_WithoutARule_MovesNothing(t *testing.T) {
 	w, s := fleet(t)
 	w.ClearRules()
-	p, err := s.Cluster(t.Context(), "m1")
-	require.NoError(t, err)
+	p := fixtures.Must(s.Cluster(t.Context(), "m1"))(t)
 	require.Equal(t, Totals{Stays: 2}, p.Totals)
 	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "no rule would put a taint that moves bindings")
 	w.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
-	p, err = s.Cluster(t.Context(), "m1")
-	require.NoError(t, err)
+	p = fixtures.Must(s.Cluster(t.Context(), "m1"))(t)
 	require.Contains(t, draw(t, func(v View) { v.Cluster(p) }), "the cluster is opted out")
 }
 
 func TestAll_WorstClusterComesFirst(t *testing.T) {
 	_, s := fleet(t)
-	plans, err := s.All(t.Context())
-	require.NoError(t, err)
+	plans := fixtures.Must(s.All(t.Context()))(t)
 	var names []string
 	for _, p := range plans {
 		names = append(names, p.Cluster)
 		require.Empty(t, p.Bindings)
 	}
 	require.Equal(t, []string{"m1", "m2", "m3"}, names)
-	text := draw(t, func(v View) { v.All(plans) })
-	require.Equal(t, 1, strings.Count(text, "no route"), "each note once")
+	require.Equal(t, 1, strings.Count(draw(t, func(v View) { v.All(plans) }), "no route"), "each note once")
 	require.Contains(t, draw(t, func(v View) { v.All(nil) }), "no cluster")
 }
 
@@ -183,37 +175,23 @@ func answers(t *testing.T, s Source, by map[string]any) Source {
 	t.Helper()
 	c := mocks.NewClient(t)
 	for id, answer := range by {
-		c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(encoded{answer}, nil)
+		c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(flowtest.Answer(answer), nil)
 	}
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("none")).Maybe()
 	s.Status = &status.Source{Client: c}
 	return s
 }
 
-// encoded is an answer that was decoded already.
-type encoded struct{ value any }
-
-func (e encoded) HasValue() bool { return e.value != nil }
-
-func (e encoded) Get(into any) error {
-	raw, err := json.Marshal(e.value)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
-}
-
 func TestPlan_RunningFailover_ShowsWhatIsLeft(t *testing.T) {
 	w, s := fleet(t)
 	w.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
 	bind(w, "slow", 0, "m1", "m2")
-	seconds := int64(600)
 	st := workflows.FailoverStatus{}
 	st.Phase, st.Paused = phase.FailoverEvacuating, &workflows.Order{Who: "ada", Reason: "wait"}
 	st.Migrations = map[string]workflows.Migration{"shop/cart": {Key: key("cart")}}
 	st.Counts = map[string]int{"Migrated": 3}
 	st.Items = []queue.Item{{Key: key("slow"), Policy: 0}}
-	st.Policy = []rules.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
+	st.Policy = []rules.Policy{{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: fixtures.Ptr(int64(600))}}}}
 	st.Frozen = []rules.Interval{{From: now, To: now.Add(time.Minute)}}
 	slow := workflows.ScopedOrder{Scope: queue.ScopeOf(key("slow"))}
 	st.Snoozes = []workflows.Snooze{{ScopedOrder: slow, Until: now.Add(20 * time.Minute)}}
@@ -224,8 +202,7 @@ func TestPlan_RunningFailover_ShowsWhatIsLeft(t *testing.T) {
 	pacer.Orders.Halted, pacer.Orders.HaltReason = &workflows.Order{Who: "ada"}, reason.HaltedByOperator
 	s = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer})
 
-	p, err := s.Cluster(t.Context(), "m1")
-	require.NoError(t, err)
+	p := fixtures.Must(s.Cluster(t.Context(), "m1"))(t)
 	require.Equal(t, 1, p.Underway)
 	require.Equal(t, 3, p.Settled)
 	require.Len(t, p.Bindings, 2, "what is on its way is not left")
@@ -239,19 +216,15 @@ func TestPlan_RunningFailover_ShowsWhatIsLeft(t *testing.T) {
 		}
 	}
 	text := draw(t, func(v View) { v.Cluster(p) })
-	require.Contains(t, text, "3 done, 1 moving")
-	require.Contains(t, text, "Paused    by ada: wait")
-	require.Contains(t, text, "never, while the fleet's pace is halted")
+	fixtures.ContainsAll(t, text, "3 done, 1 moving", "Paused    by ada: wait", "never, while the fleet's pace is halted")
 
 	st.StandingOrders, pacer.Orders.Halted = workflows.StandingOrders{}, nil
-	p, err = answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer}).Cluster(t.Context(), "m1")
-	require.NoError(t, err)
+	p = fixtures.Must(answers(t, s, map[string]any{"cluster-failover/m1": st, "fleet-pacer": pacer}).Cluster(t.Context(), "m1"))(t)
 	require.Equal(t, "shop/slow", p.Bindings[1].Binding)
 	require.Equal(t, now.Add(11*time.Minute), p.Bindings[1].Due, "its frozen policy, and a clock that stood still for a minute")
 	require.Equal(t, p.Bindings[1].Due, p.Bindings[1].Begins)
 
-	p, err = answers(t, s, map[string]any{}).Cluster(t.Context(), "m2")
-	require.NoError(t, err)
+	p = fixtures.Must(answers(t, s, map[string]any{}).Cluster(t.Context(), "m2"))(t)
 	require.Equal(t, []string{"pacer: not running"}, p.Unread)
 }
 
@@ -268,9 +241,8 @@ func chained(t *testing.T) (*world.World, Source) {
 	t.Helper()
 	w, s := fleet(t)
 	const owner = "binding-migration/m1/shop/cart"
-	cart, err := w.Binding(t.Context(), key("cart"))
-	require.NoError(t, err)
-	_, err = w.Evict(t.Context(), activities.EvictWrite{Binding: &cart, Cluster: "m1", Owner: owner, Now: now, Reason: karmada.TaskReason})
+	cart := fixtures.Must(w.Binding(t.Context(), key("cart")))(t)
+	_, err := w.Evict(t.Context(), activities.EvictWrite{Binding: &cart, Cluster: "m1", Owner: owner, Now: now, Reason: karmada.TaskReason})
 	require.NoError(t, err)
 	w.Change(key("cart"), func(b *karmada.Binding) {
 		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
@@ -303,9 +275,7 @@ func TestPlan_Swap_NeedsTheHeldCopy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, s := chained(t)
 			c.arrange(w, &s)
-			p, err := s.Cluster(t.Context(), "m2")
-			require.NoError(t, err)
-			cart := p.Bindings[0]
+			cart := fixtures.Must(s.Cluster(t.Context(), "m2"))(t).Bindings[0]
 			require.Equal(t, "shop/cart", cart.Binding)
 			if c.swaps {
 				require.Equal(t, []string{"m1"}, cart.Candidates)

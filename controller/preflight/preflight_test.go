@@ -15,6 +15,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -491,8 +492,7 @@ func TestSetup_CreatesWhatIsMissingAndWaitsForIt(t *testing.T) {
 		s, k, out := &server{}, &definer{}, &strings.Builder{}
 		begun := time.Now()
 		setup := Setup{Temporal: s, Namespace: "lifeboat", Retention: 48 * time.Hour, Karmada: k, Out: out}
-		result, err := setup.Run(t.Context())
-		require.NoError(t, err)
+		result := fixtures.Must(setup.Run(t.Context()))(t)
 		require.Equal(t, Standing{
 			Namespace: "lifeboat", Created: true, Retention: "48h0m0s", Attributes: result.Attributes, Definitions: true,
 			Done: strings.Split(strings.TrimSpace(out.String()), "\n"),
@@ -503,12 +503,10 @@ func TestSetup_CreatesWhatIsMissingAndWaitsForIt(t *testing.T) {
 		require.Equal(t, 48*time.Hour, s.retention)
 		require.Len(t, s.attributes, len(workflows.SearchAttributeNames()))
 		require.Equal(t, 1, k.installed)
-		require.Contains(t, out.String(), "created namespace lifeboat")
-		require.Contains(t, out.String(), "LifeboatCluster")
+		fixtures.ContainsAll(t, out.String(), "created namespace lifeboat", "LifeboatCluster")
 
 		begun, s.retention = time.Now(), 72*time.Hour
-		result, err = setup.Run(t.Context())
-		require.NoError(t, err)
+		result = fixtures.Must(setup.Run(t.Context()))(t)
 		require.Zero(t, time.Since(begun), "what is there is not made again")
 		require.Equal(t, Standing{Namespace: "lifeboat", Retention: "72h0m0s", Definitions: true, Done: result.Done}, result)
 	})
@@ -516,8 +514,7 @@ func TestSetup_CreatesWhatIsMissingAndWaitsForIt(t *testing.T) {
 
 func TestSetup_WithoutKarmada_InstallsNoCRDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		result, err := Setup{Temporal: &server{}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context())
-		require.NoError(t, err)
+		result := fixtures.Must(Setup{Temporal: &server{}, Namespace: "lifeboat", Out: &strings.Builder{}}.Run(t.Context()))(t)
 		require.False(t, result.Definitions)
 	})
 }
@@ -541,16 +538,14 @@ func TestSetup_EndsWithItsContext(t *testing.T) {
 func TestSetup_Retention_IsSetOnlyWhenGiven(t *testing.T) {
 	s, out := &server{namespaceAt: time.Now().Add(-time.Hour), retention: 24 * time.Hour, attributes: map[string]enumspb.IndexedValueType{}}, &strings.Builder{}
 	setup := Setup{Temporal: s, Namespace: "lifeboat", Retention: 720 * time.Hour, Out: out}
-	result, err := setup.Run(t.Context())
-	require.NoError(t, err)
+	result := fixtures.Must(setup.Run(t.Context()))(t)
 	require.Equal(t, "24h0m0s", result.Retention)
 	require.Contains(t, out.String(), "it keeps closed workflows for 24h0m0s")
 	require.Zero(t, s.updates, "no retention was given")
 
 	setup.SetRetention = true
 	for range 2 {
-		result, err = setup.Run(t.Context())
-		require.NoError(t, err)
+		result = fixtures.Must(setup.Run(t.Context()))(t)
 		require.Equal(t, "720h0m0s", result.Retention)
 	}
 	require.Equal(t, 720*time.Hour, s.retention)

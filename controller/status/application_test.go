@@ -7,6 +7,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
@@ -40,16 +42,9 @@ func TestHistory_OfApplications_ReadsTheirReports(t *testing.T) {
 		c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool { return r.GetQuery() == query })).
 			Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: runs}, nil)
 	}
-	run := mocks.NewWorkflowRun(t)
-	run.On("Get", mock.Anything, mock.Anything).Return(nil).Run(func(args mock.Arguments) {
-		if into, ok := args.Get(1).(*workflows.ApplicationReport); ok {
-			*into = moved()
-		}
-	})
-	c.On("GetWorkflow", mock.Anything, "application-failover/shop/web", "new").Return(run)
+	c.On("GetWorkflow", mock.Anything, "application-failover/shop/web", "new").Return(flowtest.Reporting(t, moved()))
 	s := Source{Client: c}
-	all, err := s.History(t.Context(), HistoryRequest{})
-	require.NoError(t, err)
+	all := fixtures.Must(s.History(t.Context(), HistoryRequest{}))(t)
 	require.Len(t, all, 3)
 	require.Equal(t, "shop/web", all[0].Binding)
 	require.Equal(t, phase.Failover("Migrated"), all[0].Ended)
@@ -60,12 +55,8 @@ func TestHistory_OfApplications_ReadsTheirReports(t *testing.T) {
 	require.Regexp(t, `shop/web +2026.* 30m +Migrated +member1 -> member2 +Purged: application`, text)
 	require.Contains(t, text, "shop/web, attempt 2")
 
-	one, err := s.History(t.Context(), HistoryRequest{Binding: key("api")})
-	require.NoError(t, err)
-	require.Empty(t, one)
-	newest, err := s.History(t.Context(), HistoryRequest{Most: 1})
-	require.NoError(t, err)
-	require.Len(t, newest, 1)
+	require.Empty(t, fixtures.Must(s.History(t.Context(), HistoryRequest{Binding: key("api")}))(t))
+	require.Len(t, fixtures.Must(s.History(t.Context(), HistoryRequest{Most: 1}))(t), 1)
 }
 
 // Rules: R4.16-7.

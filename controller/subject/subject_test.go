@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -86,15 +87,12 @@ func TestPlain_RemovesTheDashOfABindingWithoutANamespace(t *testing.T) {
 
 func TestFind_NoOrTwoBindings_IsAnError(t *testing.T) {
 	for _, arg := range []string{"cart", "a/b/c", "/", "cart/", "//cart"} {
-		_, err := Parse(arg, "")
-		require.ErrorIs(t, err, ErrMalformed, arg)
+		require.ErrorIs(t, fixtures.Err(Parse(arg, "")), ErrMalformed, arg)
 	}
-	ref, err := Parse("job/twin", "shop")
-	require.NoError(t, err)
-	_, err = ref.Find(t.Context(), fleet)
+	ref := fixtures.Must(Parse("job/twin", "shop"))(t)
+	_, err := ref.Find(t.Context(), fleet)
 	require.ErrorContains(t, err, "job/twin -n shop could be shop/twin-a or shop/twin-b")
-	ref, err = Parse("shop/none", "")
-	require.NoError(t, err)
+	ref = fixtures.Must(Parse("shop/none", ""))(t)
 	_, err = ref.Find(t.Context(), fleet)
 	require.ErrorIs(t, err, ErrNotFound)
 	_, err = ref.Find(t.Context(), away{})
@@ -103,12 +101,9 @@ func TestFind_NoOrTwoBindings_IsAnError(t *testing.T) {
 }
 
 func TestNames_HaveThePrefix(t *testing.T) {
-	names, err := Names(t.Context(), fleet, "sh", "", 3)
-	require.NoError(t, err)
+	names := fixtures.Must(Names(t.Context(), fleet, "sh", "", 3))(t)
 	require.Equal(t, []string{"shop/cart-deployment", "shop/edge-ingress", "shop/odd"}, names)
-	names, err = Names(t.Context(), fleet, "deployment/", "shop", 10)
-	require.NoError(t, err)
+	names = fixtures.Must(Names(t.Context(), fleet, "deployment/", "shop", 10))(t)
 	require.Equal(t, []string{"deployment/cart", "deployment/till"}, names)
-	_, err = Names(t.Context(), away{}, "", "", 1)
-	require.Error(t, err)
+	require.Error(t, fixtures.Err(Names(t.Context(), away{}, "", "", 1)))
 }

@@ -55,9 +55,8 @@ func (f *fleet) Failover(_ context.Context, cluster string) (status.Failover, er
 }
 
 func evacuating() workflows.FailoverStatus {
-	due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	return workflows.FailoverStatus{
-		Name: "a", Left: 2, BlockedSince: due,
+		Name: "a", Left: 2, BlockedSince: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		States:    map[queue.State]int{queue.Tolerating: 7, queue.Due: 1, queue.Ready: 2, queue.Blocked: 5, queue.Fence: 1},
 		BlockedBy: map[reason.Reason]int{reason.NoTarget: 3, reason.AwaitingApproval: 2},
 		WaitingBy: map[reason.Reason]int{reason.AwaitingPermit: 1, reason.WindowFull: 2},

@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -469,8 +470,7 @@ func TestFindOrphans_ListsTaintsRecordsAndTasksWithoutAnOwner(t *testing.T) {
 		again: map[karmada.BindingKey]karmada.Binding{{Namespace: "shop", Name: "ended"}: holding("ended")},
 	}
 	run := runs{"works": true, "eu/cluster-failover/b": true}
-	found, err := FindOrphans(t.Context(), k, run, "eu", "")
-	require.NoError(t, err)
+	found := fixtures.Must(FindOrphans(t.Context(), k, run, "eu", ""))(t)
 	require.Equal(t, 1, found.Owned)
 	require.Equal(t, 2, found.Left)
 	fact := func(name string) proof.BindingFact {
@@ -482,13 +482,12 @@ func TestFindOrphans_ListsTaintsRecordsAndTasksWithoutAnOwner(t *testing.T) {
 		{Cluster: "d", Tasks: []OrphanTask{{Binding: fact("both")}}},
 	}, found.Orphans)
 
-	one, err := FindOrphans(t.Context(), k, run, "eu", "d")
-	require.NoError(t, err)
+	one := fixtures.Must(FindOrphans(t.Context(), k, run, "eu", "d"))(t)
 	require.Equal(t, []string{"d"}, []string{one.Orphans[0].Cluster})
 	require.Len(t, one.Orphans, 1)
 	require.Zero(t, one.Left+one.Owned)
 
-	_, err = FindOrphans(t.Context(), k, runs(nil), "", "")
+	_, err := FindOrphans(t.Context(), k, runs(nil), "", "")
 	require.ErrorContains(t, err, "no answer", "no answer does not mean that the owner is gone")
 }
 
