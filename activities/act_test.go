@@ -18,8 +18,7 @@ import (
 // moved is a bench whose binding was evicted, placed on m2 and is healthy there.
 func moved(t *testing.T) (*bench, activities.MigrationRef) {
 	t.Helper()
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	ref := b.evicted(2*time.Second, 10*time.Second)
 	require.Equal(t, "m2", b.world.Peek(ref.Key).Clusters[0].Name)
 	return b, ref
@@ -89,8 +88,7 @@ func unhealthy(x *karmada.Binding) {
 // unplaced is a bench whose binding was evicted and found no fit.
 func unplaced(t *testing.T) (*bench, activities.MigrationRef) {
 	t.Helper()
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	ref := b.evicted()
 	b.world.PutTaint("m2", corev1.Taint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule})
 	b.pass(2 * time.Second)
@@ -246,11 +244,9 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 		ask    func(*bench, *activities.RestoreRequest)
 		reason reason.Reason // PutBackRefused, where it is empty
 	}{
-		"it can":    {reason: reason.Written},
-		"not Ready": {world: notReady("m1")},
-		"Lifeboat's taint does not go with it": {
-			ask: func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false },
-		},
+		"it can":                               {reason: reason.Written},
+		"not Ready":                            {world: notReady("m1")},
+		"Lifeboat's taint does not go with it": {ask: func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }},
 		"a rule asks for Lifeboat's taint again": {
 			world: func(b *bench) { b.world.AddRule(downWhile("quick", corev1.ConditionTrue)) },
 			ask:   func(_ *bench, r *activities.RestoreRequest) { r.Stopped = false },
@@ -273,8 +269,7 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.fail()
+			b := failing(t)
 			evicted := b.evict()
 			r := activities.RestoreRequest{MigrationRef: b.ref(evicted), PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true}
 			r.OldWork = evicted.OldWork

@@ -181,11 +181,9 @@ func TestAPlanTellsWhatWouldAwaitApproval(t *testing.T) {
 	b := newBench(t)
 	b.acts.Settings.Approval = queue.ApprovalRules{ClustersAbove: fixtures.Ptr(0)}
 	maintained(b)
-	snapshot, err := activities.TakeSnapshot(t.Context(), b.world, nil)
-	require.NoError(t, err)
+	snapshot := fixtures.Must(activities.TakeSnapshot(t.Context(), b.world, nil))(t)
 	planner := activities.NewPlanner(snapshot, b.world, b.world, b.acts.Settings)
-	out, err := planner.Foresee(t.Context(), activities.ForeseeRequest{Cluster: "m1", At: b.now})
-	require.NoError(t, err)
+	out := fixtures.Must(planner.Foresee(t.Context(), activities.ForeseeRequest{Cluster: "m1", At: b.now}))(t)
 	require.Len(t, out.Bindings, 1)
 	require.Equal(t, activities.ProspectBlocked, out.Bindings[0].Prospect)
 	require.Equal(t, reason.AwaitingApproval, out.Bindings[0].Reason)

@@ -19,9 +19,7 @@ const maxBlob = 2_000_000
 
 func size(t *testing.T, answer any) int {
 	t.Helper()
-	raw, err := json.Marshal(answer)
-	require.NoError(t, err)
-	return len(raw)
+	return len(fixtures.Must(json.Marshal(answer))(t))
 }
 
 // A batch is told of as a whole, or not at all: neither what a tenant's policy says, nor a

@@ -110,10 +110,8 @@ func TestAClusterThatIsAnotherOneNowIsGone(t *testing.T) {
 	b.world.DeleteCluster("m1")
 	a = b.assess(activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.Gone)
-	w := b.taint(activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce})
-	require.True(t, w.Gone)
-	p := b.policies(activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1"})
-	require.True(t, p.Gone)
+	require.True(t, b.taint(activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce}).Gone)
+	require.True(t, b.policies(activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1"}).Gone)
 }
 
 func (b *bench) optOutCluster() {
@@ -122,8 +120,7 @@ func (b *bench) optOutCluster() {
 
 // Rules: R4.3-2.
 func TestNothingFollowsFromAnOptedOutCluster(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	b.optOutCluster()
 	a := b.assess(activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.OptedOut)
@@ -178,8 +175,7 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 //
 // Rules: R4.3-2, R4.2-6.
 func TestAnOptOutTakesTheEvacuationTaintAwayBesideAnOperatorsTaint(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	maintained(b)
 	b.optOutCluster()
 	out := b.taint(untaint)
@@ -192,8 +188,7 @@ func TestAnOptOutTakesTheEvacuationTaintAwayBesideAnOperatorsTaint(t *testing.T)
 
 // Rules: R4.1-28, R4.15-11.
 func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	maintained(b)
 	require.Equal(t, reason.ConditionsMatch, b.taint(untaint).Refused, "its rule matches again")
 
@@ -211,8 +206,7 @@ func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 
 // Rules: R4.15-2.
 func TestAFailoverThatObservesRemovesNothingEither(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	out := taintRow{ask: failoverObserves, refused: reason.ModeObserve}.run(t, b, activities.TaintRequest{
 		AssessRequest: m1, RemoveAll: true, EvenIfFailing: true,
 	})
@@ -221,8 +215,7 @@ func TestAFailoverThatObservesRemovesNothingEither(t *testing.T) {
 
 // Rules: R4.9-37, R4.9-38.
 func TestAnOperatorsOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	out := b.taint(activities.TaintRequest{
 		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
 		StoppedBy: &karmada.StoppedBy{Who: "jane", Why: "it was us", FailoverID: "e1"},
@@ -276,8 +269,7 @@ func TestDefaultTolerationsAreFrozenOfBindingsWithoutAny(t *testing.T) {
 
 // Rules: R4.3-16.
 func TestPoliciesAreJudgedUnderTheTaintsThatStand(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	request := activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{
 		{},
 		{Tolerations: []corev1.Toleration{fixtures.Tolerate("")}},
@@ -294,8 +286,7 @@ func TestPoliciesAreJudgedUnderTheTaintsThatStand(t *testing.T) {
 }
 
 func TestAPreCheckAnswersForEachBindingInOrder(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	b.bind("stuck", func(x *karmada.Binding) { x.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
 	b.bind("moved", func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
 	b.bind("malformed", func(x *karmada.Binding) { x.Malformed = "no" })
@@ -356,15 +347,13 @@ func TestTheListTellsWhatTargetsNoOtherCluster(t *testing.T) {
 //
 // Rules: R4.9-59.
 func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	var raised events
 	b.acts.Events = &raised
 	b.world.SetReady("m1", false)
 	r := b.taints()
 	b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints = nil })
-	out := b.taint(r)
-	require.Len(t, out.PutBack, 1, "the evacuating taint follows from no rule")
+	require.Len(t, b.taint(r).PutBack, 1, "the evacuating taint follows from no rule")
 	require.Len(t, raised, 2)
 	said := raised[1]
 	require.Equal(t, "TaintPutBack", said.Reason)
@@ -372,8 +361,7 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	require.Contains(t, said.Message, `was taken away and put back, because its rule still matches; to end this: lifeboat cancel m1 --reason`)
 
 	raised = nil
-	again := b.taint(r)
-	require.Empty(t, again.PutBack, "it stands")
+	require.Empty(t, b.taint(r).PutBack, "it stands")
 	require.NotContains(t, fmt.Sprint(raised), "TaintPutBack")
 }
 
@@ -518,14 +506,4 @@ func TestPoliciesAreAskedForSoftTolerationsOnlyWhereThatMatters(t *testing.T) {
 	require.EqualValues(t, 42, *read[true]["first"])
 	require.EqualValues(t, 42, *read[true]["second"], "one policy is read once for a page")
 	require.Nil(t, read[true]["app"], "what soft taints do not move is not asked about")
-}
-
-// A cluster under a soft taint is no place to go, and its copies prove nothing.
-//
-// Rules: R4.2-2.
-func TestASoftTaintedClusterIsNoTargetAndNoProof(t *testing.T) {
-	b := newBench(t)
-	b.fail()
-	b.world.PutTaint("m2", corev1.Taint{Key: "maintenance", Effect: karmada.EffectPreferNoExecute})
-	evictRow{reason: reason.NoTarget}.run(t, b, b.evictRequest())
 }

@@ -39,12 +39,10 @@ func (b *bench) holders() string {
 
 // Rules: R4.10-1.
 func TestNoParentIsEvictedWhoseDependentsAreNotHeld(t *testing.T) {
-	b := newBench(t)
+	b := failing(t)
 	b.withConfig()
-	b.fail()
 	evictRow{reason: reason.DependentsNotHeld}.run(t, b, b.evictRequest())
-	held := b.holdDependents(b.dependents())
-	require.Equal(t, []karmada.BindingKey{configKey}, held.Held)
+	require.Equal(t, []karmada.BindingKey{configKey}, b.holdDependents(b.dependents()).Held)
 	require.Equal(t, "LifeboatDependent: owner-1", b.holders())
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 	require.True(t, b.world.HasWork(configKey, "m1"))
@@ -82,11 +80,9 @@ func TestLettingGoOfDependentsLooksAtTheParent(t *testing.T) {
 		waits   bool
 	}{
 		"the parent stays, and what it needs with it": {},
-		"it has moved": {world: func(b *bench) { b.moveApp("m2") }},
-		"it is gone":   {world: app(func(x *karmada.Binding) { x.UID = "another" })},
-		"it is back, its dependent is not": {
-			world: (*bench).unwanted, holders: "LifeboatDependent: owner-1", waits: true,
-		},
+		"it has moved":                     {world: func(b *bench) { b.moveApp("m2") }},
+		"it is gone":                       {world: app(func(x *karmada.Binding) { x.UID = "another" })},
+		"it is back, its dependent is not": {world: (*bench).unwanted, holders: "LifeboatDependent: owner-1", waits: true},
 		"it is back, and needs the other no more": {world: func(b *bench) {
 			b.does((*bench).unwanted, app(func(x *karmada.Binding) { x.Annotations = needs("[]") }))
 		}},

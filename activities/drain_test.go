@@ -115,8 +115,7 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 	b := newBench(t)
 	b.does(m1Is(fixtures.DeletingCluster))
 	assess := func() rules.Match {
-		a := b.assess(activities.AssessRequest{Cluster: "m1"})
-		for _, o := range a.Sights[0] {
+		for _, o := range b.assess(activities.AssessRequest{Cluster: "m1"}).Sights[0] {
 			if o.Rule == karmada.DrainRule {
 				return o.Match
 			}
@@ -126,9 +125,7 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 	require.Empty(t, assess(), "ignored")
 	b.acts.Reader = activities.DrainDeleting{Reader: b.acts.Reader}
 	require.Equal(t, rules.Matches, assess())
-	fleet, err := b.acts.Reader.Clusters(t.Context())
-	require.NoError(t, err)
-	require.NotNil(t, fleet[0].Drain)
+	require.NotNil(t, fixtures.Must(b.acts.Reader.Clusters(t.Context()))(t)[0].Drain)
 	taintRow{}.run(t, b, activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, ClearDrain: true}) // there is no order to remove
 }
 

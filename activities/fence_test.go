@@ -26,8 +26,7 @@ func (b *bench) directly(fence *proof.Fence) activities.EvictRequest {
 
 // Rules: R4.8-4, R4.8-7.
 func TestTheWriteItselfAsksForTheFence(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	b.pass(2 * time.Minute)
 	void, old := b.vouched(), b.vouched()
 	void.Outage = "False@" + b.now.Add(-time.Hour).UTC().Format(time.RFC3339)
@@ -47,8 +46,7 @@ func TestASourceThatAnswersNeedsNoFence(t *testing.T) {
 }
 
 func TestThePreCheckSaysWhoWaitsForAFence(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	b.pass(2 * time.Minute)
 	check := func(mode karmada.PurgeMode, fence *proof.Fence) activities.Check {
 		return b.preCheck(func(r *activities.PreCheckRequest) { r.Items[0].Purge, r.Items[0].Fence = mode, fence })
@@ -123,8 +121,7 @@ func TestAnOldCopyIsGoneOnlyWhenTheWorkThatWasHeldIs(t *testing.T) {
 
 // Rules: R4.8-11.
 func TestPurgeModeNeverIsNeverReleased(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	r := b.evictRequest()
 	r.Purge = karmada.PurgeNever
 	ref := b.ref(b.evicts(r))
@@ -185,8 +182,7 @@ func TestEvict_PreservedCopyDirectly_WritesNothing(t *testing.T) {
 //
 // Rules: R4.8-15.
 func TestRelease_PreservedCopyIsNotReleased(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	ref := b.evicted(10 * time.Minute)
 	b.does(app(fixtures.Preserves))
 	b.pass(time.Minute)
@@ -239,8 +235,7 @@ func TestTheOneEvictPatchCarriesWhatTheOldCopyLastReported(t *testing.T) {
 	require.Equal(t, carried, b.task().State)
 	require.Len(t, b.world.Log(""), 1, "one patch")
 
-	look := b.look(b.ref(out))
-	require.Equal(t, carried, look.State, "and every later look sees it in the task")
+	require.Equal(t, carried, b.look(b.ref(out)).State, "and every later look sees it in the task")
 }
 
 // The rules are frozen: what the binding itself says by now does not count.
@@ -384,7 +379,5 @@ func TestAnUnprovenReleaseNeverTakesTheLastCopy(t *testing.T) {
 
 func TestNothingOfAStatusGetsIntoHistoryButTheLabels(t *testing.T) {
 	b := stateful(t)
-	raw, err := json.Marshal(b.evicts(b.withState(nil)))
-	require.NoError(t, err)
-	require.NotContains(t, string(raw), "jobStatus")
+	require.NotContains(t, string(fixtures.Must(json.Marshal(b.evicts(b.withState(nil))))(t)), "jobStatus")
 }

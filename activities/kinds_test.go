@@ -26,8 +26,7 @@ func (b *bench) as(apiVersion, kind, name string) {
 
 // Rules: R4.6-45, R4.6-46.
 func TestPreCheckAndEvict_KindThatStays_WriteNothing(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	b.as("v1", "PersistentVolumeClaim", "data")
 	check := b.preCheck(func(*activities.PreCheckRequest) {})
 	require.Equal(t, activities.CheckOptedOut, check.End)
@@ -42,8 +41,7 @@ func TestPreCheckAndEvict_KindThatStays_WriteNothing(t *testing.T) {
 
 // Rules: R4.6-45, R4.6-47.
 func TestPreCheckAndEvict_JobThatRuns_AwaitsApproval(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	b.as("batch/v1", "Job", "migrate")
 	check := b.preCheck(func(*activities.PreCheckRequest) {})
 	require.Equal(t, reason.AwaitingApproval, check.Reason)
@@ -108,9 +106,8 @@ func TestPreCheck_CRDInUse_DirectlyIsBlocked(t *testing.T) {
 
 // Rules: R4.10-10.
 func TestDropDependents_KindThatStays_IsKept(t *testing.T) {
-	b := newBench(t)
+	b := failing(t)
 	b.withConfig()
-	b.fail()
 	b.holdDependents(b.dependents())
 	b.world.Change(configKey, func(x *karmada.Binding) { x.Resource.APIVersion, x.Resource.Kind = "v1", "PersistentVolumeClaim" })
 	b.moveApp("m2")

@@ -35,8 +35,7 @@ func TestRelease_NeedsAnUpToDateKarmada(t *testing.T) {
 		"no Lease, and health has outlasted detection": {manager: leaseErr(karmada.ErrGone), healthyFor: 90 * time.Second, reason: reason.Written},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.fail()
+			b := failing(t)
 			ref := b.evicted(10*time.Minute, 10*time.Minute)
 			b.does(tc.manager)
 			out := b.release(activities.ReleaseRequest{MigrationRef: ref, HealthyFor: tc.healthyFor, Ordered: tc.ordered})
@@ -54,8 +53,7 @@ func leaseErr(err error) func(*bench) { return func(b *bench) { b.world.ManagerE
 
 // Where the API server does not answer, nothing is known of the Lease: the release is tried again.
 func TestRelease_LeaseUnreachable_IsTriedAgain(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	ref := b.evicted(10 * time.Minute)
 	b.does(leaseErr(errors.New("timeout")))
 	_, err := do[activities.ActResult](b, activities.NameRelease, healthy(ref))
@@ -85,8 +83,7 @@ func TestRelease_CountsSilenceOnlyWhileTheControllerWatched(t *testing.T) {
 		"cannot be seen, and the migration looked": {looked: true, reason: reason.Written},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.fail()
+			b := failing(t)
 			ref := b.evicted(10*time.Minute, 10*time.Minute)
 			b.does(tc.controller)
 			out := b.release(activities.ReleaseRequest{MigrationRef: ref, HealthyFor: held, Watched: !tc.looked})
@@ -117,8 +114,7 @@ func TestAnswersOfPluginsAreTakenAtTheirWordOnly(t *testing.T) {
 
 // placed is a migration whose new copy on m2 is healthy, or not.
 func placed(t *testing.T, well bool) (*bench, activities.ReleaseRequest) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	if !well {
 		b.world.HealthyAfter = time.Hour
 	}

@@ -64,8 +64,7 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 
 // Rules: R4.15-10.
 func TestOneClusterMayBeEnforcedWhileTheOthersAreObserved(t *testing.T) {
-	b := newBench(t)
-	b.fail()
+	b := failing(t)
 	b.acts.Settings.Terms.Mode = rules.ModeObserve
 	b.acts.Settings.ModeExceptions.Enforce.Names = []string{"m1"}
 	require.Equal(t, activities.EvictWritten, b.evict().End)

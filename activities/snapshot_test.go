@@ -14,6 +14,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -54,21 +55,16 @@ func TestASnapshotReadsEverythingOnce(t *testing.T) {
 	}
 	from := counted{World: w, asked: map[string]int{}}
 	read := 0
-	s, err := activities.TakeSnapshot(t.Context(), from, func(n int) { read = n })
-	require.NoError(t, err)
+	s := fixtures.Must(activities.TakeSnapshot(t.Context(), from, func(n int) { read = n }))(t)
 	require.Equal(t, 1200, read)
 
 	seen, pages := 0, 0
 	for page := (activities.Page{}); ; pages++ {
-		p, err := s.Bindings(t.Context(), page)
-		require.NoError(t, err)
+		p := fixtures.Must(s.Bindings(t.Context(), page))(t)
 		for i := range p.Bindings {
 			seen++
-			_, err := s.OptedOut(t.Context(), &p.Bindings[i])
-			require.NoError(t, err)
-			word, err := s.PolicyAnnotation(t.Context(), &p.Bindings[i], "a")
-			require.NoError(t, err)
-			require.Equal(t, "word", word)
+			require.NoError(t, fixtures.Err(s.OptedOut(t.Context(), &p.Bindings[i])))
+			require.Equal(t, "word", fixtures.Must(s.PolicyAnnotation(t.Context(), &p.Bindings[i], "a"))(t))
 		}
 		if p.Next == nil {
 			break
@@ -80,27 +76,22 @@ func TestASnapshotReadsEverythingOnce(t *testing.T) {
 	require.Equal(t, map[string]int{
 		"clusters": 1, "optedOut shop/policy0": 1, "optedOut shop/policy1": 1, "a /policy0": 1, "a /policy1": 1,
 	}, from.asked, "each policy once")
-	_, err = s.Bindings(t.Context(), activities.Page{Continue: "9999"})
-	require.ErrorIs(t, err, karmada.ErrInvalid)
-	_, err = s.Binding(t.Context(), karmada.BindingKey{Name: "none"})
-	require.ErrorIs(t, err, karmada.ErrGone)
+	require.ErrorIs(t, fixtures.Err(s.Bindings(t.Context(), activities.Page{Continue: "9999"})), karmada.ErrInvalid)
+	require.ErrorIs(t, fixtures.Err(s.Binding(t.Context(), karmada.BindingKey{Name: "none"})), karmada.ErrGone)
 }
 
 func TestInASnapshotOneClusterFailsAndNothingElseChanges(t *testing.T) {
 	w := world.New(func() time.Time { return time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC) })
 	w.AddCluster("m1")
 	w.AddCluster("m2")
-	s, err := activities.TakeSnapshot(t.Context(), w, nil)
-	require.NoError(t, err)
+	s := fixtures.Must(activities.TakeSnapshot(t.Context(), w, nil))(t)
 	failed := s.Failed("m1", time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
 		of   *activities.Snapshot
 		name string
 		want corev1.ConditionStatus
 	}{{of: failed, name: "m1", want: corev1.ConditionFalse}, {of: failed, name: "m2", want: corev1.ConditionTrue}, {of: s, name: "m1", want: corev1.ConditionTrue}} {
-		cluster, err := c.of.Cluster(t.Context(), c.name)
-		require.NoError(t, err)
-		require.Equal(t, c.want, cluster.Conditions[0].Status, c.name)
+		require.Equal(t, c.want, fixtures.Must(c.of.Cluster(t.Context(), c.name))(t).Conditions[0].Status, c.name)
 	}
 }
 
@@ -134,8 +125,7 @@ func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 	from := &lister{World: b.world}
 	recent := activities.NewRecent(from, world.Clock{W: b.world})
 	ask := func() []karmada.Cluster {
-		fleet, err := recent.Clusters(t.Context())
-		require.NoError(t, err)
+		fleet := fixtures.Must(recent.Clusters(t.Context()))(t)
 		require.Len(t, fleet, 3)
 		return fleet
 	}
@@ -151,8 +141,7 @@ func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 
 	b.now, from.err = b.now.Add(1001*time.Millisecond), errors.New("timeout")
 	from.meanwhile = nil
-	_, err := recent.Clusters(t.Context())
-	require.Error(t, err, "an old answer is not given for a new one")
+	require.Error(t, fixtures.Err(recent.Clusters(t.Context())), "an old answer is not given for a new one")
 	from.err = nil
 	ask()
 	require.Equal(t, 4, from.lists)
@@ -223,8 +212,7 @@ func TestRelease_ReadsItsTargetsAnew(t *testing.T) {
 	b.acts.Recent = recent
 	b.fail()
 	ref := b.evicted(10*time.Minute, 10*time.Minute)
-	_, err := recent.Clusters(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, fixtures.Err(recent.Clusters(t.Context())))
 	b.world.SetReady("m2", false)
 	require.Equal(t, reason.TargetNotReady, b.release(healthy(ref)).Reason)
 	require.Empty(t, b.world.Log("release"))
@@ -236,8 +224,7 @@ func TestEvict_ReadsItsSourceAnew(t *testing.T) {
 	recent := activities.NewRecent(b.world, world.Clock{W: b.world})
 	b.acts.Recent = recent
 	b.fail()
-	_, err := recent.Clusters(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, fixtures.Err(recent.Clusters(t.Context())))
 	evictRow{world: ready("m1"), end: activities.EvictNotAffected, reason: reason.NoTaint}.run(t, b, b.evictRequest())
 }
 
@@ -259,13 +246,10 @@ func TestRecent_SharesTheManagersLease(t *testing.T) {
 	require.Nil(t, recent.Manager(nil))
 	manager := recent.Manager(from)
 	for range 3 {
-		lease, err := manager.ManagerLease(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, "manager-1", lease.Holder)
+		require.Equal(t, "manager-1", fixtures.Must(manager.ManagerLease(t.Context()))(t).Holder)
 	}
 	require.Equal(t, 1, from.reads)
 	b.now = b.now.Add(time.Second + 1)
 	from.err = karmada.ErrGone
-	_, err := manager.ManagerLease(t.Context())
-	require.ErrorIs(t, err, karmada.ErrGone)
+	require.ErrorIs(t, fixtures.Err(manager.ManagerLease(t.Context())), karmada.ErrGone)
 }

@@ -27,8 +27,7 @@ func TestKubernetes119862And13258WhatRecoversAtTheLastMomentStays(t *testing.T) 
 		}, evictRow: evictRow{end: activities.EvictClusterGone, reason: reason.ClusterGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.fail()
+			b := failing(t)
 			require.Equal(t, activities.CheckPass, b.check("app")[0].End)
 			b.meanwhile(c.meanwhile)
 			c.run(t, b, b.evictRequest())

@@ -318,6 +318,14 @@ func (b *bench) taints() activities.TaintRequest {
 // untaint asks for the removal of all of Lifeboat's taints.
 var untaint = activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true}
 
+// failing is a bench whose m1 fails and is tainted.
+func failing(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.fail()
+	return b
+}
+
 func (b *bench) ripe() []rules.RuleObservation {
 	return []rules.RuleObservation{{
 		Rule: "not-ready", Match: rules.Matches, Taint: karmada.RuleTaint{Key: downKey, Effect: corev1.TaintEffectNoExecute},
