@@ -35,20 +35,20 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		reason reason.Reason
 		end    activities.ActEnd // as the reason says, where it is empty
 	}{
-		"placed and healthy":                                 {reason: reason.Written},
-		"the failover observes":                              {ask: func(_ *bench, r *activities.ReleaseRequest) { r.Mode = rules.ModeObserve }, reason: reason.ModeObserve},
-		"the worker observes by now":                         {world: workerObserves, reason: reason.Written},
-		"put back":                                           {world: app(func(x *karmada.Binding) { x.Clusters = append(x.Clusters, on("m1")...) }), reason: reason.PutBack},
-		"placed on paper, not observed":                      {world: app(func(x *karmada.Binding) { x.Generation++ }), reason: reason.NotPlaced},
-		"emptied":                                            {world: app(func(x *karmada.Binding) { x.Clusters = nil }), reason: reason.NotPlaced},
-		"not healthy any more":                               {world: app(unhealthy), reason: reason.NotHealthy},
-		"the new target died, healthy on paper":              {world: notReady("m2"), reason: reason.TargetNotReady},
-		"not healthy for long enough":                        {ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, reason: reason.NotHealthy},
-		"placed elsewhere since":                             {ask: placedOn(on("m3")...), reason: reason.NotHealthy},
-		"proven where it is":                                 {ask: placedOn(karmada.TargetCluster{Name: "m2", Replicas: 1}), reason: reason.Written},
-		"the source is Ready: health must outlast detection": {world: ready("m1"), reason: reason.NotHealthy},
-		"the source is Ready, and detection is over": {
-			world: ready("m1"), ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 90 * time.Second }, reason: reason.Written,
+		"placed and healthy":            {reason: reason.Written},
+		"the failover observes":         {ask: func(_ *bench, r *activities.ReleaseRequest) { r.Mode = rules.ModeObserve }, reason: reason.ModeObserve},
+		"the worker observes by now":    {world: workerObserves, reason: reason.Written},
+		"put back":                      {world: app(func(x *karmada.Binding) { x.Clusters = append(x.Clusters, on("m1")...) }), reason: reason.PutBack},
+		"placed on paper, not observed": {world: app(func(x *karmada.Binding) { x.Generation++ }), reason: reason.NotPlaced},
+		"emptied":                       {world: app(func(x *karmada.Binding) { x.Clusters = nil }), reason: reason.NotPlaced},
+		"not healthy any more":          {world: app(unhealthy), reason: reason.NotHealthy},
+		"the new target died":           {world: notReady("m2"), reason: reason.TargetNotReady},
+		"not healthy for long enough":   {ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, reason: reason.NotHealthy},
+		"placed elsewhere since":        {ask: placedOn(on("m3")...), reason: reason.NotHealthy},
+		"proven where it is":            {ask: placedOn(karmada.TargetCluster{Name: "m2", Replicas: 1}), reason: reason.Written},
+		"the source is Ready":           {world: recovered, reason: reason.NotHealthy},
+		"the source is Ready, detection is over": {
+			world: recovered, ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 90 * time.Second }, reason: reason.Written,
 		},
 		"not understood any more": {world: app(malformed), reason: reason.Malformed},
 		"older than it was before": {
@@ -118,7 +118,7 @@ func TestARestoreIsRefusedWhereItWouldUndoAnothersWork(t *testing.T) {
 		reason reason.Reason
 	}{
 		"no answer of the scheduler": {from: unplaced, world: app(func(x *karmada.Binding) { x.Status.Scheduled = nil }), reason: reason.RestoreUnanswered},
-		"placed":                     {from: moved, world: ready("m1"), reason: reason.Placed},
+		"placed":                     {from: moved, world: recovered, reason: reason.Placed},
 		"left to an operator": {
 			from: moved, world: app(func(x *karmada.Binding) { x.Tasks[0].Reason = karmada.TaskReasonNeedsOperator }), placed: true,
 			reason: reason.ForeignTask,
@@ -130,7 +130,7 @@ func TestARestoreIsRefusedWhereItWouldUndoAnothersWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := c.from(t)
-			b.does(ready("m1"), c.world)
+			b.does(recovered, c.world)
 			out := b.restore(activities.RestoreRequest{MigrationRef: ref, EvenIfPlaced: c.placed})
 			require.Equal(t, activities.ActRefused, out.End)
 			require.Equal(t, c.reason, out.Reason)
@@ -274,7 +274,7 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 			r := activities.RestoreRequest{MigrationRef: b.ref(evicted), PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true}
 			r.OldWork = evicted.OldWork
 			b.pass(20 * time.Second)
-			b.does(ready("m1"), c.world)
+			b.does(recovered, c.world)
 			out := b.restore(asked(b, r, c.ask))
 			require.Equal(t, cmp.Or(c.reason, reason.PutBackRefused), out.Reason, "%+v", out)
 			after := b.world.Peek(r.Key)

@@ -129,7 +129,7 @@ func TestTheWriteJudgesTheApprovalRulesOnceMore(t *testing.T) {
 func TestAnApprovalReplacesNoOtherCheck(t *testing.T) {
 	for name, c := range map[string]evictRow{
 		"nowhere to go":     {world: nothingFits, reason: reason.NoTarget},
-		"recovered":         {world: ready("m1"), end: activities.EvictNotAffected, reason: reason.NoTaint},
+		"recovered":         {world: recovered, end: activities.EvictNotAffected, reason: reason.NoTaint},
 		"opted out":         {world: excluded, end: activities.EvictOptedOut, reason: reason.OptedOut},
 		"moved by others":   {world: app(movedByOthers), end: activities.EvictElsewhere, reason: reason.NotTargeting},
 		"the permit passed": {world: func(b *bench) { b.now = b.now.Add(pace.PermitsEnd) }, reason: reason.PermitPassed},

@@ -158,7 +158,7 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 		"both, in one patch":       {writes: 1},
 		"the failover observes":    {ask: failoverObserves, refused: reason.ModeObserve},
 		"the worker observes":      {world: workerObserves, refused: reason.ModeObserve},
-		"the rule matches no more": {world: ready("m1"), refused: reason.ClusterRecovered},
+		"the rule matches no more": {world: recovered, refused: reason.ClusterRecovered},
 		"opted out":                {world: (*bench).optOutCluster, refused: reason.ClusterRecovered},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func TestEveryOtherEndOfAnEvictionWritesNothing(t *testing.T) {
 		"the binding is not there": {
 			ask: func(_ *bench, r *activities.EvictRequest) { r.Key.Name = "other" }, end: activities.EvictGone, reason: reason.BindingGone,
 		},
-		"the rule of Lifeboat's taint matches no more": {world: ready("m1"), end: activities.EvictNotAffected, reason: reason.NoTaint},
+		"the rule of Lifeboat's taint matches no more": {world: recovered, end: activities.EvictNotAffected, reason: reason.NoTaint},
 		"the taint was removed":                        {world: noTaint, end: activities.EvictNotAffected, reason: reason.NoTaint},
 		"its toleration still runs": {
 			ask: func(_ *bench, r *activities.EvictRequest) {
@@ -149,7 +149,7 @@ func TestKarmada7483AnEvictionThatLostARaceReadsAndDecidesAnew(t *testing.T) {
 		writes    int
 	}{
 		"nothing that matters": {end: activities.EvictWritten, writes: 1},
-		"recovered":            {meanwhile: ready("m1"), end: activities.EvictNotAffected},
+		"recovered":            {meanwhile: recovered, end: activities.EvictNotAffected},
 		"opted out":            {meanwhile: excluded, end: activities.EvictOptedOut},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 				return nil
 			}
 		}, reason: reason.PermitPassed},
-		"recovered":    {world: ready("m1"), reason: reason.NoTaint},
+		"recovered":    {world: recovered, reason: reason.NoTaint},
 		"cluster gone": {world: func(b *bench) { b.world.DeleteCluster("m1") }, reason: reason.ClusterGone},
 		"not put back": {world: app(func(x *karmada.Binding) { x.Clusters = nil }), end: activities.ActAlready},
 		"left to an operator": {

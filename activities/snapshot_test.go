@@ -225,7 +225,7 @@ func TestEvict_ReadsItsSourceAnew(t *testing.T) {
 	b.acts.Recent = recent
 	b.fail()
 	require.NoError(t, fixtures.Err(recent.Clusters(t.Context())))
-	evictRow{world: ready("m1"), end: activities.EvictNotAffected, reason: reason.NoTaint}.run(t, b, b.evictRequest())
+	evictRow{world: recovered, end: activities.EvictNotAffected, reason: reason.NoTaint}.run(t, b, b.evictRequest())
 }
 
 // leases counts the reads of the manager's Lease.

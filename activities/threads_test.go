@@ -19,7 +19,7 @@ func TestKubernetes119862And13258WhatRecoversAtTheLastMomentStays(t *testing.T) 
 		evictRow
 	}{
 		"nothing happened":           {evictRow: evictRow{end: activities.EvictWritten, reason: reason.Written}},
-		"it is Ready again":          {meanwhile: ready("m1"), evictRow: evictRow{end: activities.EvictNotAffected, reason: reason.NoTaint}},
+		"it is Ready again":          {meanwhile: recovered, evictRow: evictRow{end: activities.EvictNotAffected, reason: reason.NoTaint}},
 		"an operator took the taint": {meanwhile: noTaint, evictRow: evictRow{end: activities.EvictNotAffected, reason: reason.NoTaint}},
 		"another one has its name": {meanwhile: func(b *bench) {
 			b.world.DeleteCluster("m1")

@@ -259,12 +259,12 @@ func m1Is(edit func(*karmada.Cluster)) func(*bench) {
 	return func(b *bench) { b.world.ChangeCluster("m1", edit) }
 }
 
-// ready and notReady change what Karmada says of a cluster.
-func ready(cluster string) func(*bench) { return func(b *bench) { b.world.SetReady(cluster, true) } }
-
+// notReady and recovered change what Karmada says of a cluster.
 func notReady(cluster string) func(*bench) {
 	return func(b *bench) { b.world.SetReady(cluster, false) }
 }
+
+func recovered(b *bench) { b.world.SetReady("m1", true) }
 
 func workerObserves(b *bench) { b.acts.Settings.Terms.Mode = rules.ModeObserve }
 
