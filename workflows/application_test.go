@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -21,7 +22,7 @@ import (
 
 // hostApplication starts the pacer and the failover of an application, as the controller does, and waits for its end. The
 // failover of m1 may begin meanwhile, and is waited for as well.
-func hostApplication(ctx workflow.Context, p workflows.ApplicationFailoverParams, takesOver time.Duration) (r workflows.ApplicationReport, err error) {
+func hostApplication(ctx workflow.Context, p *workflows.ApplicationFailoverParams, takesOver *time.Duration) (r workflows.ApplicationReport, err error) {
 	pacer := begin(ctx, workflows.FleetPacerID(""), workflows.TypeFleetPacer, workflows.FleetPacerParams{})
 	if err := pacer.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		return r, err
@@ -32,9 +33,9 @@ func hostApplication(ctx workflow.Context, p workflows.ApplicationFailoverParams
 		}
 	}
 	id := workflows.ApplicationFailoverID("", p.Binding)
-	application := begin(ctx, id, workflows.TypeApplicationFailover, p)
-	if takesOver > 0 {
-		_ = workflow.Sleep(ctx, takesOver)
+	application := begin(ctx, id, workflows.TypeApplicationFailover, *p)
+	if *takesOver > 0 {
+		_ = workflow.Sleep(ctx, *takesOver)
 		if err := failover(ctx, "m1").Get(ctx, nil); err != nil {
 			return r, err
 		}
@@ -49,7 +50,8 @@ const tolerated = 2 * time.Minute
 func unhealthy(t *testing.T) (*story, karmada.BindingKey) {
 	t.Helper()
 	s, key := withApp(t)
-	s.application = true
+	s.application, s.params.Binding = true, key
+	s.host, s.args = hostApplication, []any{&s.params, &s.takesOver}
 	s.world.Change(key, func(b *karmada.Binding) {
 		b.Application = &karmada.ApplicationFailover{TolerationSeconds: int64(tolerated.Seconds())}
 	})
@@ -60,19 +62,18 @@ func unhealthy(t *testing.T) (*story, karmada.BindingKey) {
 // health turns the health of a copy.
 func (s *story) health(key karmada.BindingKey, cluster string, health karmada.Health) {
 	s.world.Change(key, func(b *karmada.Binding) {
-		for n := range b.Status.Aggregated {
-			if b.Status.Aggregated[n].Cluster == cluster {
-				b.Status.Aggregated[n].Health = health
-				return
-			}
+		at := slices.IndexFunc(b.Status.Aggregated, func(i karmada.AggregatedItem) bool { return i.Cluster == cluster })
+		if at < 0 {
+			at = len(b.Status.Aggregated)
+			b.Status.Aggregated = append(b.Status.Aggregated, karmada.AggregatedItem{Cluster: cluster, Applied: true})
 		}
-		b.Status.Aggregated = append(b.Status.Aggregated, karmada.AggregatedItem{Cluster: cluster, Applied: true, Health: health})
+		b.Status.Aggregated[at].Health = health
 	})
 }
 
 // orderApp gives an order to the failover of the application that must be accepted.
 func (s *story) orderApp(key karmada.BindingKey, update string, o any) {
-	s.accepted = append(s.accepted, s.update(workflows.ApplicationFailoverID("", key), update, update, o))
+	s.accept(s.update(workflows.ApplicationFailoverID("", key), update, update, o))
 }
 
 // applicationStatus queries the failover of an application.
@@ -103,14 +104,9 @@ func (s *story) applicationEnds(end phase.Application) {
 func TestApplicationFailover_UnhealthyForItsToleration_MovesAndHoldsTheOldCopyUntilTheNewOneIsProven(t *testing.T) {
 	s, key := unhealthy(t)
 	s.applicationEnds(phase.ApplicationMigrated)
-	evicted, released := s.world.Log("evict"), s.world.Log("release")
-	require.Len(t, evicted, 1)
-	require.Len(t, released, 1)
-	require.False(t, evicted[0].At.Before(storyBegins.Add(tolerated)), "before it had been Unhealthy for as long as it tolerates")
-	require.GreaterOrEqual(t, released[0].At.Sub(evicted[0].At), s.settings.Terms.Detection, "its old cluster answers")
-	b := s.world.Peek(key)
-	_, at := b.Target("m2")
-	require.GreaterOrEqual(t, at, 0)
+	s.movedOnce(tolerated)
+	require.GreaterOrEqual(t, s.sinceEviction(), s.settings.Terms.Detection, "its old cluster answers")
+	require.Equal(t, []karmada.TargetCluster{{Name: "m2", Replicas: 2}}, s.world.Peek(key).Clusters)
 	require.False(t, s.world.HasWork(key, "m1"))
 	require.Empty(t, s.world.Log("taint"), "nothing is wrong with its cluster")
 	require.Equal(t, phase.OutcomeMigrated, s.ended.Last.Outcome)
@@ -277,20 +273,16 @@ func TestApplicationFailover_NegativeTolerationThatIsHealthyAgain_Ends(t *testin
 
 // Rules: R4.13-9.
 func TestApplicationFailover_Orders(t *testing.T) {
-	jane := workflows.Order{Who: "jane", Reason: "wait"}
 	s, key := unhealthy(t)
-	mine := workflows.ScopedOrder{Order: jane}
-	mine.Binding = key
-	s.at(time.Minute, func() {
-		s.orderApp(key, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: mine, For: "5m"})
-	})
+	mine := by(queue.ScopeOf(key))
+	s.at(time.Minute, func() { s.orderApp(key, workflows.UpdateSnooze, snooze(mine.Scope, "5m")) })
 	s.at(3*time.Minute, func() {
 		require.Equal(t, reason.Snoozed, s.applicationStatus(key).Reason)
 		s.orderApp(key, workflows.UpdatePause, mine)
 	})
 	s.at(10*time.Minute, func() {
 		require.Equal(t, reason.Paused, s.applicationStatus(key).Reason)
-		s.orderApp(key, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: jane}, Binding: key})
+		s.orderApp(key, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: mine.Order}, Binding: key})
 	})
 	s.at(15*time.Minute, func() {
 		require.Equal(t, phase.ApplicationStopped, s.applicationStatus(key).Phase)
@@ -305,28 +297,18 @@ func TestApplicationFailover_Orders(t *testing.T) {
 //
 // Rules: R4.13-9, R4.10-1.
 func TestApplicationFailover_IsHeldBackWhileItsMigrationWaitsForAPermit_MovesAfterwards(t *testing.T) {
-	jane := workflows.Order{Who: "jane", Reason: "wait"}
-	for name, order := range map[string]func(s *story, key karmada.BindingKey, mine workflows.ScopedOrder){
-		"paused": func(s *story, key karmada.BindingKey, mine workflows.ScopedOrder) {
-			s.at(5*time.Minute, func() { s.orderApp(key, workflows.UpdatePause, mine) })
-			s.at(15*time.Minute, func() { s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: mine}) })
-		},
-		"snoozed": func(s *story, key karmada.BindingKey, mine workflows.ScopedOrder) {
-			s.at(5*time.Minute, func() { s.orderApp(key, workflows.UpdateSnooze, workflows.SnoozeOrder{ScopedOrder: mine, For: "10m"}) })
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	mine := by(queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "app"}))
+	for verb, order := range map[string]any{workflows.UpdatePause: mine, workflows.UpdateSnooze: snooze(mine.Scope, "10m")} {
+		t.Run(verb, func(t *testing.T) {
 			s, key := unhealthy(t)
 			s.needConfig(key)
-			mine := workflows.ScopedOrder{Order: jane}
-			mine.Binding = key
-			fleet := func(order string) {
-				s.accepted = append(s.accepted, s.update(workflows.FleetPacerID(""), order, "fleet "+order, jane))
-			}
-			s.at(time.Minute, func() { fleet(workflows.UpdateHalt) })
+			s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
 			s.at(4*time.Minute, func() { require.True(t, s.applicationStatus(key).Move.WantsPermit) })
-			order(s, key, mine)
-			s.at(6*time.Minute, func() { fleet(workflows.UpdateResume) })
+			s.at(5*time.Minute, func() { s.orderApp(key, verb, order) })
+			s.at(6*time.Minute, func() { s.fleetOrder(workflows.UpdateResume) })
+			if verb == workflows.UpdatePause {
+				s.at(15*time.Minute, func() { s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: mine}) })
+			}
 			s.applicationEnds(phase.ApplicationMigrated)
 			s.movedOnce(15 * time.Minute)
 		})
@@ -347,7 +329,7 @@ func TestApplicationFailover_ManyUnhealthyOfOnePolicy_NoneMovesUntilAnOperatorRe
 		require.Equal(t, phase.ApplicationBlocked, stands.Phase, stands.Message)
 		require.Equal(t, reason.ReleaseSuspected, stands.Attention)
 		require.Empty(t, s.world.Log("evict"))
-		s.accepted = append(s.accepted, s.update(workflows.FleetPacerID(""), workflows.UpdateResume, "resume", workflows.Order{Who: "jane", Reason: "it is the place"}))
+		s.fleetOrder(workflows.UpdateResume)
 	})
 	s.applicationEnds(phase.ApplicationMigrated)
 	s.movedOnce(10 * time.Minute)
@@ -444,7 +426,7 @@ func TestPacer_ReleaseIsSuspectedAgainAfterAWaiver_HoldsItsApplications(t *testi
 	p.at(time.Second, func() { p.askFor(all[0]) })
 	p.at(30*time.Second, func() {
 		require.Empty(t, p.grants, "suspected")
-		p.update(workflows.UpdateResume, workflows.Order{Who: "jane", Reason: "it is the place"})
+		p.resume()
 	})
 	p.at(time.Minute, func() { granted = len(p.grants); turn(karmada.HealthHealthy) })
 	p.at(10*time.Minute, func() { turn(karmada.HealthUnhealthy); p.askFor(all[1]) })
@@ -483,9 +465,7 @@ func TestApplicationFailover_SameRevisionUnhealthyAfterItsMove_IsNotMovedAgain(t
 		s.world.Change(key, func(b *karmada.Binding) { b.Generation++ })
 	})
 	s.applicationEnds(phase.ApplicationMigrated)
-	evicted := s.world.Log("evict")
-	require.Len(t, evicted, 1)
-	require.False(t, evicted[0].At.Before(storyBegins.Add(20*time.Minute+tolerated)), "the new revision has a time of its own")
+	s.movedOnce(20*time.Minute + tolerated) // the new revision has a time of its own
 }
 
 // leaving is unhealthy while its migration off m1 has written nothing yet, and does not run any more.
@@ -493,7 +473,7 @@ func leaving(t *testing.T) (*story, karmada.BindingKey) {
 	t.Helper()
 	s, key := unhealthy(t)
 	uid := s.world.Peek(key).UID
-	s.carried = &workflows.ApplicationState{
+	s.params.State = &workflows.ApplicationState{
 		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationMoving, Attempt: 1, Cluster: "m1", Before: []string{"m1"},
 		Look: activities.Application{UID: uid}, Move: &workflows.Migration{Key: key, UID: uid, Attempt: 1, Phase: phase.MigrationChecking, Heard: storyBegins},
 	}
@@ -515,7 +495,7 @@ func TestApplicationFailover_ItsMigrationDoesNotRunAnyMore_JudgesTheApplicationA
 // Rules: R4.13-6, R4.13-7.
 func TestApplicationFailover_AnotherHandMovesItFirst_ItMovesFromThere(t *testing.T) {
 	s, key := leaving(t)
-	uid := s.carried.Move.UID
+	uid := s.params.State.Move.UID
 	s.at(time.Second, func() {
 		s.world.Change(key, func(b *karmada.Binding) { b.Clusters[0].Name = "m2" })
 		s.world.PutWork(karmada.Work{Namespace: "karmada-es-m2", Name: "shop-app", Cluster: "m2", UID: "w2"})
@@ -537,7 +517,7 @@ func TestApplicationFailover_AnotherHandMovesItFirst_ItMovesFromThere(t *testing
 // Rules: R4.13-7.
 func TestApplicationFailover_ContinuesAsNewAfterAMove_KnowsWhereItArrived(t *testing.T) {
 	s, key := unhealthy(t)
-	s.carried = &workflows.ApplicationState{
+	s.params.State = &workflows.ApplicationState{
 		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationMoving, Cluster: "m2", Before: []string{"m2"},
 		Look: activities.Application{UID: s.world.Peek(key).UID}, Last: &record.Result{Outcome: phase.OutcomeMigrated, Wrote: true},
 	}

@@ -221,12 +221,9 @@ func TestTheTrailIsCompleteWhereverARunIsCut(t *testing.T) {
 				s.settings.Terms.Audit = true
 				t.Cleanup(func() {
 					require.Zero(t, s.report.Unaudited)
-					of := make([]map[string]phase.Outcome, len(s.report.Attempts))
-					for n, attempt := range s.report.Attempts {
-						of[n] = map[string]phase.Outcome{}
-						for _, x := range attempt.Results {
-							of[n][x.Key.Name] = x.Outcome
-						}
+					var of []map[string]phase.Outcome
+					for _, attempt := range s.report.Attempts {
+						of = append(of, outcomesOf(attempt.Results))
 					}
 					require.Equal(t, of, s.audited(len(of)))
 				})
@@ -262,62 +259,33 @@ func TestTheSameAboutManyBindingsIsOneRecord(t *testing.T) {
 	require.Less(t, len(s.trail.Records()), n/10)
 }
 
-// counted keeps what workflows count themselves, by name and Lifeboat's own tags.
+// counted keeps what workflows count of evictions, by name, cluster and kind.
 type counted struct {
-	mu    sync.Mutex
+	client.MetricsHandler
+	mu    *sync.Mutex
 	tags  map[string]string
 	total map[string]int64
-	root  *counted
 }
 
-func (c *counted) WithTags(tags map[string]string) client.MetricsHandler {
-	all := maps.Clone(c.tags)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, tags)
-	root := c.root
-	if root == nil {
-		root = c
-	}
-	return &counted{tags: all, root: root}
+func (c counted) WithTags(tags map[string]string) client.MetricsHandler {
+	c.tags = maps.Clone(c.tags)
+	maps.Copy(c.tags, tags)
+	return c
 }
 
-func (c *counted) Counter(name string) client.MetricsCounter { return counter{c, name} }
-
-func (*counted) Gauge(string) client.MetricsGauge { return nothing{} }
-
-func (*counted) Timer(string) client.MetricsTimer { return nothing{} }
-
-type nothing struct{}
-
-func (nothing) Update(float64) {}
-
-func (nothing) Record(time.Duration) {}
-
-type counter struct {
-	of   *counted
-	name string
-}
-
-func (c counter) Inc(n int64) {
-	if !strings.HasPrefix(c.name, "lifeboat_evict") {
-		return
-	}
-	name := c.name
-	for _, tag := range []string{"cluster", "kind"} {
-		if value, ok := c.of.tags[tag]; ok {
-			name += fmt.Sprintf(" %s=%s", tag, value)
+func (c counted) Counter(name string) client.MetricsCounter {
+	return increments(func(n int64) {
+		if strings.HasPrefix(name, "lifeboat_evict") {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.total[strings.TrimSpace(name+" "+c.tags["cluster"]+" "+c.tags["kind"])] += n
 		}
-	}
-	root := c.of.root
-	root.mu.Lock()
-	defer root.mu.Unlock()
-	if root.total == nil {
-		root.total = map[string]int64{}
-	}
-	root.total[name] += n
+	})
 }
+
+type increments func(n int64)
+
+func (i increments) Inc(n int64) { i(n) }
 
 // processed keeps what the evict activity measures.
 type processed struct {
@@ -343,8 +311,10 @@ func (p *processed) LeftQueue(_ string, sinceQueued, sinceDue time.Duration) {
 // Karmada's proposal: evict_total and evict_kind_total count what entered the queue, once,
 // however often its eviction is tried; the latency counts from there.
 func TestMetrics_EvictionTriedTwice_CountsOneThatEnteredTheQueue(t *testing.T) {
-	s, _ := outage(t, 40*time.Minute)
-	meter := &processed{}
+	counts := counted{client.MetricsNopHandler, &sync.Mutex{}, map[string]string{}, map[string]int64{}}
+	s, meter := newStory(t, counts), &processed{}
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.outage(40 * time.Minute)
 	s.meter = meter
 	patient := s.bind("patient", []string{"m1"}, "m1", "m2")
 	s.tolerates(patient, 120)
@@ -355,10 +325,8 @@ func TestMetrics_EvictionTriedTwice_CountsOneThatEnteredTheQueue(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "patient": "Migrated"}, outcomes(s.play()))
 
 	require.Equal(t, map[string]int64{
-		"lifeboat_evict cluster=m1":                               2,
-		"lifeboat_evict_kind cluster=m1 kind=apps/v1, Deployment": 1,
-		"lifeboat_evict_kind cluster=m1 kind=v1, ConfigMap":       1,
-	}, s.counts.total)
+		"lifeboat_evict m1": 2, "lifeboat_evict_kind m1 apps/v1, Deployment": 1, "lifeboat_evict_kind m1 v1, ConfigMap": 1,
+	}, counts.total)
 	slices.Sort(meter.ends)
 	require.Contains(t, meter.ends, "m1 refused")
 	require.Len(t, meter.queued, 2, "a refused eviction has not left the queue")

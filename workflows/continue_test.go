@@ -196,11 +196,8 @@ func tell(t *testing.T, tale func(*story), c *continueOften) told {
 	r := s.report
 	out := told{Ended: r.Ended, Leftover: s.world.Leftovers()}
 	for _, attempt := range r.Attempts {
-		of := map[string]phase.Outcome{}
-		for _, x := range attempt.Results {
-			require.NotContains(t, of, x.Key.Name, "one outcome per binding and attempt")
-			of[x.Key.Name] = x.Outcome
-		}
+		of := outcomesOf(attempt.Results)
+		require.Len(t, of, len(attempt.Results), "one outcome per binding and attempt")
 		out.Outcomes = append(out.Outcomes, of)
 	}
 	for _, w := range s.world.Log("") {

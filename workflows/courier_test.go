@@ -1,18 +1,17 @@
 package workflows_test
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
-	"testing"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -59,9 +58,10 @@ func (s *story) update(id, name, update string, arg any) *answer {
 
 // intercept has workflows intercepted, on top of what every story does.
 func (s *story) intercept(with ...interceptor.WorkerInterceptor) {
-	options := patient
-	options.Interceptors = append([]interceptor.WorkerInterceptor{&courier{s: s}}, with...)
-	s.env.SetWorkerOptions(options)
+	s.env.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: flowtest.Patience,
+		Interceptors:             append([]interceptor.WorkerInterceptor{&courier{s: s}}, with...),
+	})
 }
 
 // courier keeps what workflows tell each other until whom they tell it listens, and has
@@ -152,43 +152,6 @@ func (o *courierOutbound) ExecuteActivity(ctx workflow.Context, kind string, arg
 		settle.Chain(o.Next.ExecuteActivity(ctx, kind, args...))
 	})
 	return done
-}
-
-// What is sent to a workflow in the same breath as it is started waits for its run.
-func TestTheCourierWaitsForARunThatIsBeingStarted(t *testing.T) {
-	const many, kind, name = 100, "listener", "heard"
-	s := newStory(t)
-	var answers []*answer
-	s.env.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
-		asked := false
-		err := workflow.SetUpdateHandler(ctx, name, func(workflow.Context, string) error { asked = true; return nil })
-		workflow.GetSignalChannel(ctx, name).Receive(ctx, nil)
-		workflow.GetSignalChannel(ctx, name).Receive(ctx, nil)
-		return errors.Join(err, workflow.Await(ctx, func() bool { return asked }))
-	}, workflow.RegisterOptions{Name: kind})
-	s.env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		var ended []workflow.Future
-		for i := range many {
-			id := fmt.Sprint(kind, i)
-			ended = append(ended, workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), kind))
-			require.True(t, beginning(s.env, id), "it cannot listen yet")
-			s.signal(id, name, "from outside")
-			workflow.SignalExternalWorkflow(ctx, id, "", name, "from a workflow")
-			answers = append(answers, s.update(id, name, id, "from outside"))
-		}
-		for _, f := range ended {
-			if err := f.Get(ctx, nil); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	require.True(t, s.env.IsWorkflowCompleted())
-	require.NoError(t, s.env.GetWorkflowError())
-	for _, a := range answers {
-		require.True(t, a.done)
-		require.NoError(t, a.err)
-	}
 }
 
 // The environment ends a child that somebody cancels, whatever the child says to it. So

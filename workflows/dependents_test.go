@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -63,6 +64,13 @@ func (s *story) holdersOf(key karmada.BindingKey) []string {
 	return nil
 }
 
+// heldFor has a task for m1 of a reason stand on a binding, with a message.
+func (s *story) heldFor(key karmada.BindingKey, reason, message string) {
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: message}}
+	})
+}
+
 // Karmada takes a dependent from the old cluster as soon as its parent leaves
 // spec.clusters, although the old pods still run there.
 //
@@ -112,11 +120,7 @@ func TestWhatCannotBeHeldBlocksItsParentAndLeavesNothing(t *testing.T) {
 	}
 	message, fits := karmada.HoldersMessage(crowd)
 	require.True(t, fits)
-	s.at(time.Second, func() {
-		s.world.Change(configKey, func(b *karmada.Binding) {
-			b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent, Message: message}}
-		})
-	})
+	s.at(time.Second, func() { s.heldFor(configKey, karmada.TaskReasonDependent, message) })
 	seen := map[reason.Reason]bool{}
 	for at := addAfter; at < 3*time.Minute; at += time.Second {
 		s.at(at, func() {
@@ -149,13 +153,8 @@ func TestABlockedParentHoldsNothing(t *testing.T) {
 func TestADeadHolderIsTakenOutAndNothingIsRestored(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
-	s.world.Change(configKey, func(b *karmada.Binding) {
-		b.RequiredBy = nil
-		b.Tasks = []karmada.Task{{
-			FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent,
-			Message: workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "gone"}),
-		}}
-	})
+	s.world.Change(configKey, func(b *karmada.Binding) { b.RequiredBy = nil })
+	s.heldFor(configKey, karmada.TaskReasonDependent, s.migration(karmada.BindingKey{Namespace: "shop", Name: "gone"}))
 	s.outage(10 * time.Second)
 	s.playTo(phase.FailoverFalseAlarm)
 	require.Empty(t, s.holdersOf(configKey))
@@ -168,16 +167,12 @@ func TestADeadHolderIsTakenOutAndNothingIsRestored(t *testing.T) {
 // Rules: R4.8-11, R4.10-6.
 func TestADependentThatMovesItselfTakesTheHoldOverWithItsOwnMode(t *testing.T) {
 	s, key := outage(t, 5*time.Minute)
-	parent := workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "parent"})
+	parent := s.migration(karmada.BindingKey{Namespace: "shop", Name: "parent"})
 	s.world.SetRunning(parent, true)
 	s.purging(key, karmada.PurgeNever)
-	hold := true
 	s.at(time.Second, func() {
-		s.world.Change(key, func(b *karmada.Binding) {
-			b.Tasks = []karmada.Task{{
-				FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent, Message: parent,
-				PurgeMode: karmada.PurgeGracefully, SuppressDeletion: &hold,
-			}}
+		s.held(key, func(x *karmada.Task) {
+			x.Reason, x.Message, x.ClustersBeforeFailover = karmada.TaskReasonDependent, parent, nil
 		})
 	})
 	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
@@ -192,12 +187,8 @@ func TestWhatAnOperatorsBindingNeedsIsLeftToHimToo(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
 	parent := karmada.BindingKey{Namespace: "shop", Name: "app"}
-	owner := workflows.BindingMigrationID("", "m1", parent)
-	for key, reason := range map[karmada.BindingKey]string{parent: karmada.TaskReasonNeedsOperator, configKey: karmada.TaskReasonDependent} {
-		s.world.Change(key, func(b *karmada.Binding) {
-			b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: owner}}
-		})
-	}
+	s.heldFor(parent, karmada.TaskReasonNeedsOperator, s.migration(parent))
+	s.heldFor(configKey, karmada.TaskReasonDependent, s.migration(parent))
 	s.returns(parent, "m2")
 	looks := s.neverBare("app")
 	s.outage(10 * time.Second)
@@ -220,15 +211,12 @@ func TestALateHoldOfADependentIsTakenBackToo(t *testing.T) {
 			return nil
 		}
 		late = true
-		s.env.RegisterDelayedCallback(func() {
-			s.world.Change(karmada.BindingKey{Namespace: "shop", Name: "app"}, func(b *karmada.Binding) {
-				b.Annotations[karmada.AnnotationEnabled] = "false" // nothing of it moves any more
-			})
-			s.world.Change(configKey, func(b *karmada.Binding) {
-				message, _ := karmada.HoldersMessage([]string{workflows.BindingMigrationID("", "m1", karmada.BindingKey{Namespace: "shop", Name: "app"})})
-				b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReasonDependent, Message: message}}
-			})
-		}, 2*time.Second)
+		s.at(2*time.Second, func() {
+			app := karmada.BindingKey{Namespace: "shop", Name: "app"}
+			s.world.Change(app, func(b *karmada.Binding) { b.Annotations[karmada.AnnotationEnabled] = "false" }) // nothing of it moves any more
+			message, _ := karmada.HoldersMessage([]string{s.migration(app)})
+			s.heldFor(configKey, karmada.TaskReasonDependent, message)
+		})
 		return karmada.ErrUnreachable
 	}
 	s.outage(3 * time.Minute)
@@ -253,18 +241,17 @@ func (s *story) pacerStatus() workflows.PacerStatus {
 func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
-	s.holds = 30 * time.Second
-	s.world.SetReady("m1", false)
+	s.slow = map[string]time.Duration{activities.NameHoldDependents: 30 * time.Second}
+	s.outage(4 * time.Minute)
 	s.at(addAfter+20*time.Second, func() {
 		status := s.pacerStatus()
 		require.Zero(t, status.Granted)
 		require.Empty(t, status.Schedule.Out)
 		require.Equal(t, phase.MigrationChecking, s.status().Migrations["shop/app"].Phase)
 	})
-	s.at(4*time.Minute, func() {
+	s.at(4*time.Minute-time.Second, func() {
 		require.EqualValues(t, 1, s.pacerStatus().Granted)
 		require.Len(t, s.used, 1)
-		s.world.SetReady("m1", true)
 	})
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Equal(t, 1, s.pacer.used)

@@ -25,6 +25,15 @@ func (s *story) evictedByKarmada(key karmada.BindingKey, producer string) {
 	})
 }
 
+// theirsEnd is Karmada's timeout: its tasks end.
+func (s *story) theirsEnd(keys ...karmada.BindingKey) {
+	for _, key := range keys {
+		s.world.Edit(key, func(b *karmada.Binding) {
+			b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.TaintManager })
+		})
+	}
+}
+
 // A task of Karmada's own taint manager halts the failover, however it is found; a resume
 // while it stands changes nothing, and after it the failover goes on.
 //
@@ -42,9 +51,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 				s.evictedByKarmada(theirs, karmada.TaintManager)
 				before = len(s.world.Log("evict"))
 				if told {
-					s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
-						Bindings: []proof.BindingFact{{Key: theirs, SecondEvictor: true}},
-					})
+					s.bindingsChanged(proof.BindingFact{Key: theirs, SecondEvictor: true})
 				}
 			})
 			wait := 15 * time.Second
@@ -65,9 +72,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 			s.at(10*time.Minute, func() {
 				require.NotNil(t, s.status().Paused, "the task still stands: halted again")
 				require.Len(t, s.world.Log("evict"), before, "nothing is dispatched in between")
-				s.world.Edit(theirs, func(b *karmada.Binding) {
-					b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.TaintManager })
-				})
+				s.theirsEnd(theirs)
 			})
 			s.at(11*time.Minute, func() { s.order(workflows.UpdateResume, "the flags are set") })
 			s.at(15*time.Minute, func() {
@@ -87,8 +92,7 @@ func TestATaskOfTheTaintManagerHaltsTheFailoverUntilAResumeWithoutOne(t *testing
 //
 // Rules: R4.15-31.
 func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
-	type told struct{ by bool }
-	for name, how := range map[string]told{"told by the controller": {by: true}, "found by the list": {}} {
+	for name, told := range map[string]bool{"told by the controller": true, "found by the list": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.settings.Pace.EvictionRate = 0.01
@@ -97,16 +101,14 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 			never := s.bind("v", []string{"m1"}, "m1")
 			s.world.Edit(never, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationPurgeMode: "Never"} })
 			s.world.Edit(optedOut, func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
-			s.world.SetReady("m1", false)
+			s.outage(9 * time.Minute)
 			s.at(4*time.Minute, func() {
 				for _, key := range []karmada.BindingKey{last, never, served, direct, optedOut} {
 					s.evictedByKarmada(key, karmada.TaintManager)
 				}
 				s.world.Edit(direct, func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly })
-				if how.by {
-					s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
-						Bindings: []proof.BindingFact{{Key: last, SecondEvictor: true}},
-					})
+				if told {
+					s.bindingsChanged(proof.BindingFact{Key: last, SecondEvictor: true})
 				}
 			})
 			s.at(6*time.Minute, func() {
@@ -124,17 +126,10 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 				kept, _ := s.world.Binding(t.Context(), never)
 				require.Equal(t, karmada.PurgeNever, kept.Tasks[1].PurgeMode, "as its annotation says")
 			})
-			s.at(7*time.Minute, func() { // Karmada's timeout
-				for _, key := range []karmada.BindingKey{last, never} {
-					s.world.Edit(key, func(b *karmada.Binding) {
-						b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.TaintManager })
-					})
-				}
-			})
-			s.at(9*time.Minute, func() {
+			s.at(7*time.Minute, func() { s.theirsEnd(last, never) })
+			s.at(9*time.Minute-time.Second, func() {
 				b, _ := s.world.Binding(t.Context(), last)
 				require.Len(t, b.Tasks, 1, "Lifeboat's holds on")
-				s.world.SetReady("m1", true)
 			})
 			s.at(12*time.Minute, func() {
 				b, _ := s.world.Binding(t.Context(), last)
@@ -157,7 +152,7 @@ func TestLastCopiesAreHeldAsManyAtOnceAsMayWait(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		keys = append(keys, s.bind(name, []string{"m1"}, "m1"))
 	}
-	s.world.SetReady("m1", false)
+	s.outage(12 * time.Minute)
 	s.at(4*time.Minute, func() {
 		for _, key := range keys {
 			s.evictedByKarmada(key, karmada.TaintManager)
@@ -170,14 +165,9 @@ func TestLastCopiesAreHeldAsManyAtOnceAsMayWait(t *testing.T) {
 			s.world.Edit(key, func(b *karmada.Binding) { b.Tasks = nil })
 		}
 	})
-	s.at(12*time.Minute, func() {
+	s.at(12*time.Minute-time.Second, func() {
 		require.Len(t, s.world.Log("hold"), 4)
-		for _, key := range keys { // Karmada's timeout: until then its scheduler takes no such cluster
-			s.world.Edit(key, func(b *karmada.Binding) {
-				b.Tasks = slices.DeleteFunc(slices.Clone(b.Tasks), func(t karmada.Task) bool { return t.Producer == karmada.TaintManager })
-			})
-		}
-		s.world.SetReady("m1", true)
+		s.theirsEnd(keys...) // until then Karmada's scheduler takes no such cluster
 	})
 	s.play()
 }
@@ -186,16 +176,15 @@ func TestLastCopiesAreHeldAsManyAtOnceAsMayWait(t *testing.T) {
 //
 // Rules: R4.15-33.
 func TestAttention_RefusedTaintWrite_EndsWhenOneStands(t *testing.T) {
-	s, _ := failing(t)
+	s, _ := outage(t, 8*time.Minute)
 	s.fails("taint", karmada.ErrInvalid)
 	s.at(3*time.Minute, func() {
 		require.Equal(t, []reason.Reason{reason.Invalid}, s.status().Attention)
 		s.world.Fail = nil
 	})
-	s.at(8*time.Minute, func() {
+	s.at(8*time.Minute-time.Second, func() {
 		require.Empty(t, s.status().Attention)
 		require.Equal(t, phase.FailoverEvacuated, s.status().Phase)
-		s.world.SetReady("m1", true)
 	})
 	s.play()
 }
@@ -204,7 +193,7 @@ func TestAttention_RefusedTaintWrite_EndsWhenOneStands(t *testing.T) {
 //
 // Rules: R4.15-33.
 func TestAttention_TwoCauses_StandSideBySide(t *testing.T) {
-	s, _ := failing(t)
+	s, _ := outage(t, 6*time.Minute)
 	s.settings.Terms.Waiting = 1
 	s.world.HealthyAfter = time.Hour
 	theirs := s.bind("theirs", []string{"m1", "m3"}, "m1", "m3")
@@ -213,9 +202,8 @@ func TestAttention_TwoCauses_StandSideBySide(t *testing.T) {
 		require.Equal(t, []reason.Reason{reason.WaitingFull}, s.status().Attention)
 		s.evictedByKarmada(theirs, karmada.TaintManager)
 	})
-	s.at(6*time.Minute, func() {
+	s.at(6*time.Minute-time.Second, func() {
 		require.Equal(t, []reason.Reason{reason.SecondEvictor, reason.WaitingFull}, s.status().Attention)
-		s.world.SetReady("m1", true)
 	})
 	s.at(6*time.Minute+wellFor+10*time.Second, func() {
 		require.NotContains(t, s.status().Attention, reason.WaitingFull, "it dispatches nothing any more")

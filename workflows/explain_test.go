@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/bindingmigration"
@@ -24,7 +25,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // explain asks m1's failover about one binding.
@@ -44,7 +44,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 	stuck := s.bind("stuck", []string{"m1"}, "m1")
 	s.tolerates(patient, 600)
 	s.tolerates(later, 900)
-	s.world.SetReady("m1", false)
+	s.outage(2 * time.Minute)
 	s.at(30*time.Second, func() {
 		x := s.explain(moved)
 		require.False(t, x.Known(), "nothing is listed before the failure is confirmed")
@@ -52,7 +52,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 		require.Equal(t, "not-ready", x.Rules[0].Rule)
 		require.True(t, x.Rules[0].Deadline.Equal(storyBegins.Add(addAfter)))
 	})
-	s.at(2*time.Minute, func() {
+	s.at(2*time.Minute-time.Second, func() {
 		x := s.explain(patient)
 		require.Equal(t, queue.Tolerating, x.Item.State)
 		require.Len(t, x.Taints, 1)
@@ -69,7 +69,6 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 		require.Equal(t, phase.OutcomeMigrated, x.Results[0].Outcome)
 		require.Nil(t, x.Item)
 		require.False(t, s.explain(karmada.BindingKey{Namespace: "shop", Name: "none"}).Known())
-		s.world.SetReady("m1", true)
 	})
 	s.play()
 }
@@ -89,12 +88,7 @@ func (s *story) plan() activities.Foresight {
 // room gives a cluster a summary: room for so many pods.
 func (s *story) room(cluster string, pods int64) {
 	s.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
-		c.Capacity = &karmada.Capacity{
-			Allocatable: corev1.ResourceList{
-				corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI), corev1.ResourceCPU: resource.MustParse("1000"),
-			},
-			Allocated: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(0, resource.DecimalSI)},
-		}
+		c.Capacity = &karmada.Capacity{Allocatable: fixtures.Quantities("pods", pods, "cpu", 1000), Allocated: fixtures.Quantities("pods", 0)}
 	})
 }
 
@@ -102,7 +96,7 @@ func (s *story) room(cluster string, pods int64) {
 func (s *story) divide(key karmada.BindingKey) {
 	s.world.Change(key, func(b *karmada.Binding) {
 		b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided, DivisionPreference: "Aggregated"}
-		b.Request = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+		b.Request = fixtures.Quantities("cpu", 1)
 	})
 }
 
@@ -171,11 +165,11 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 	plan := s.plan()
 	require.Equal(t, storyBegins.Add(addAfter), plan.Confirmed)
 
-	s.world.SetReady("m1", false)
+	s.outage(6 * time.Minute)
 	due := s.dueOfEvictions()
 	var after workflows.FailoverStatus
 	targets := map[string][]string{}
-	s.at(6*time.Minute, func() {
+	s.at(6*time.Minute-time.Second, func() {
 		after = s.status()
 		for _, f := range plan.Bindings {
 			b := s.world.Peek(f.Key)
@@ -184,7 +178,6 @@ func TestAPlanSaysOfEveryBindingWhatThenHappens(t *testing.T) {
 			}
 		}
 		s.order(workflows.UpdateCancel, "seen enough")
-		s.world.SetReady("m1", true)
 	})
 	s.playTo(phase.FailoverCancelled)
 

@@ -56,19 +56,23 @@ func (s *story) standing(key karmada.BindingKey) workflows.MigrationStatus {
 
 // cancelMigration cancels one migration.
 func (s *story) cancelMigration(key karmada.BindingKey) {
-	s.accepted = append(s.accepted, s.orderChild(workflows.UpdateCancel, key, false))
+	s.accept(s.orderChild(workflows.UpdateCancel, key, false))
 }
 
-var builtIn = proof.Plugin{Name: proof.PluginResourceHealth}
+// plugHealth has a plug-in prove health beside the built-in proof.
+func (s *story) plugHealth(name string, mode proof.PluginsMode, answer func(activities.PluginRequest) (activities.PluginAnswer, error)) *checks {
+	c, p := s.plug(name, answer)
+	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{{Name: proof.PluginResourceHealth}, p}, Mode: mode}
+	return c
+}
 
 // Rules: R4.7-30, R4.7-31.
 func TestAPluginOfTheUsersHoldsTheReleaseUntilItPasses(t *testing.T) {
 	s, key := outage(t, 10*time.Minute)
 	ready := storyBegins.Add(6 * time.Minute)
-	dns, p := s.plug("dns", func(r activities.PluginRequest) (activities.PluginAnswer, error) {
+	dns := s.plugHealth("dns", proof.PluginsAll, func(r activities.PluginRequest) (activities.PluginAnswer, error) {
 		return says(!s.env.Now().Before(ready))(r)
 	})
-	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAll}
 	s.at(5*time.Minute, func() {
 		st := s.standing(key)
 		require.Equal(t, phase.MigrationAwaitingHealth, st.Phase)
@@ -90,8 +94,7 @@ func TestAPluginOfTheUsersHoldsTheReleaseUntilItPasses(t *testing.T) {
 func TestByTheProposalsRuleOnePluginIsEnough(t *testing.T) {
 	s, _ := outage(t, 10*time.Minute)
 	s.world.HealthyAfter = time.Hour
-	_, p := s.plug("prometheus", says(true))
-	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAny}
+	s.plugHealth("prometheus", proof.PluginsAny, says(true))
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.GreaterOrEqual(t, s.sinceEviction(), s.settings.Terms.MinHealthy)
 	require.Less(t, s.sinceEviction(), s.world.HealthyAfter)
@@ -116,8 +119,7 @@ func TestAPluginThatFailsProvesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, key := outage(t, 30*time.Minute)
-			_, p := s.plug("dns", answer)
-			s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAll}
+			s.plugHealth("dns", proof.PluginsAll, answer)
 			s.at(25*time.Minute, func() {
 				require.Empty(t, s.world.Log("release"))
 				st := s.standing(key)
@@ -226,11 +228,10 @@ func TestARefusedReleaseWaitsAlsoWhereHealthNeedNotHold(t *testing.T) {
 	s.settings.Terms.MinHealthy = 0
 	ready := storyBegins.Add(6 * time.Minute)
 	var dns *checks
-	dns, p := s.plug("dns", func(r activities.PluginRequest) (activities.PluginAnswer, error) {
+	dns = s.plugHealth("dns", proof.PluginsAll, func(r activities.PluginRequest) (activities.PluginAnswer, error) {
 		first := len(dns.asked) == 1 // the look is content, and the release is not
 		return says(first || len(dns.asked) >= tooOften || !s.env.Now().Before(ready))(r)
 	})
-	s.settings.Terms.Plugins = proof.Plugins{List: []proof.Plugin{builtIn, p}, Mode: proof.PluginsAll}
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Less(t, len(dns.asked), tooOften)
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
@@ -281,6 +282,19 @@ func (s *story) verdict(app karmada.BindingKey) proof.BindingFact {
 	return proof.BindingFact{Key: app, UID: b.UID, ResourceVersion: b.ResourceVersion, Verdict: proof.JudgeHold(&b, "m1", fleet)}
 }
 
+// hears has app's migration be told of app so long after its eviction, as the controller does.
+func (s *story) hears(app karmada.BindingKey, after time.Duration, changes ...func(*proof.BindingFact)) {
+	s.onEvict(func() {
+		s.at(after, func() {
+			f := s.verdict(app)
+			for _, change := range changes {
+				change(&f)
+			}
+			s.tells(app, f)
+		})
+	})
+}
+
 func (s *story) tells(app karmada.BindingKey, f proof.BindingFact) {
 	s.hint(s.migration(app), workflows.SignalBindingObserved, f)
 }
@@ -297,8 +311,8 @@ func (s *story) sinceEviction() time.Duration {
 // Rules: R4.7-55, R4.7-24.
 func TestVerdict_Healthy_IsFollowedWithoutALook(t *testing.T) {
 	s, app, n := plain(t)
-	heard := 20 * time.Second
-	s.onEvict(func() { s.at(heard, func() { s.tells(app, s.verdict(app)) }) })
+	const heard = 20 * time.Second
+	s.hears(app, heard)
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Zero(t, n.looks)
 	require.GreaterOrEqual(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy)
@@ -319,20 +333,13 @@ func TestVerdict_NotAboutWhatStands_IsNotFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, app, n := plain(t)
 			s.world.HealthyAfter = 8 * time.Minute // who follows it counts health from too early
-			s.onEvict(func() {
-				s.written = s.world.Peek(app).ResourceVersion
-				s.at(20*time.Second, func() {
-					f := s.verdict(app)
-					if f.Verdict != nil {
-						f.Verdict.Health = reason.Verdict{OK: true, Reason: reason.Healthy}
-					}
-					change(s, &f)
-					s.tells(app, f)
-				})
+			s.onEvict(func() { s.written = s.world.Peek(app).ResourceVersion })
+			s.hears(app, 20*time.Second, func(f *proof.BindingFact) {
+				f.Verdict.Health = reason.Verdict{OK: true, Reason: reason.Healthy}
+				change(s, f)
 			})
-			s.play()
+			require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 			require.NotZero(t, n.looks)
-			require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
 			require.GreaterOrEqual(t, s.sinceEviction(), 8*time.Minute)
 			require.Equal(t, 1, n.releases, "no release is asked for what nobody has seen")
 		})
@@ -345,13 +352,9 @@ func TestVerdict_NotAboutWhatStands_IsNotFollowed(t *testing.T) {
 func TestVerdict_NotHealthy_RestartsTheClock(t *testing.T) {
 	s, app, _ := plain(t)
 	const ill = 26 * time.Second
-	s.onEvict(func() {
-		s.at(20*time.Second, func() { s.tells(app, s.verdict(app)) })
-		s.at(ill, func() {
-			f := s.verdict(app)
-			f.Verdict.Health = reason.Verdict{Reason: reason.NotHealthy, Message: "1 of 2 ready"}
-			s.tells(app, f)
-		})
+	s.hears(app, 20*time.Second)
+	s.hears(app, ill, func(f *proof.BindingFact) {
+		f.Verdict.Health = reason.Verdict{Reason: reason.NotHealthy, Message: "1 of 2 ready"}
 	})
 	s.play()
 	require.GreaterOrEqual(t, s.sinceEviction(), ill+s.settings.Terms.MinHealthy)
@@ -364,13 +367,7 @@ func TestVerdict_NotHealthy_RestartsTheClock(t *testing.T) {
 func TestVerdict_OfOtherTargets_ReleasesNothing(t *testing.T) {
 	s, app, n := plain(t)
 	const heard = 20 * time.Second
-	s.onEvict(func() {
-		s.at(heard, func() {
-			f := s.verdict(app)
-			f.Verdict.On = []karmada.TargetCluster{{Name: "m6", Replicas: 2}}
-			s.tells(app, f)
-		})
-	})
+	s.hears(app, heard, func(f *proof.BindingFact) { f.Verdict.On = []karmada.TargetCluster{{Name: "m6", Replicas: 2}} })
 	s.play()
 	require.NotZero(t, n.looks)
 	require.GreaterOrEqual(t, s.sinceEviction(), heard+2*s.settings.Terms.MinHealthy)
@@ -382,19 +379,15 @@ func TestVerdict_OfOtherTargets_ReleasesNothing(t *testing.T) {
 func TestVerdict_AfterARefusedRelease_IsNotFollowedBeforeALook(t *testing.T) {
 	s, app, n := plain(t)
 	s.world.HealthyAfter = 3 * time.Minute
-	healthy := func() {
-		s.world.Change(app, func(b *karmada.Binding) {
-			b.Annotations = map[string]string{"example.com/touched": s.env.Now().String()}
+	for i := range 8 {
+		s.hears(app, time.Duration(20+15*i)*time.Second, func(f *proof.BindingFact) {
+			s.world.Change(app, func(b *karmada.Binding) {
+				b.Annotations = map[string]string{"example.com/touched": s.env.Now().String()}
+			})
+			f.ResourceVersion = s.world.Peek(app).ResourceVersion
+			f.Verdict.Health = reason.Verdict{OK: true, Reason: reason.Healthy}
 		})
-		f := s.verdict(app)
-		f.Verdict.Health = reason.Verdict{OK: true, Reason: reason.Healthy}
-		s.tells(app, f)
 	}
-	s.onEvict(func() {
-		for i := range 8 {
-			s.at(time.Duration(20+15*i)*time.Second, healthy)
-		}
-	})
 	s.play()
 	require.NotZero(t, n.looks)
 	require.GreaterOrEqual(t, s.sinceEviction(), 3*time.Minute)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
@@ -20,12 +20,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 )
 
 // pacing runs the real FleetPacer in virtual time; failovers are played by the test.
 type pacing struct {
+	activities.Pacer // asked only for what it remembers: the test asks and signals the real one
+	orders
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
 	world   *world.World
@@ -44,33 +45,14 @@ type pacing struct {
 	writes  []time.Time
 	looks   int // at the fleet
 	moves   int
-	// underWay are evictions that have begun and are not yet written.
-	underWay []underWay
-}
-
-type underWay struct {
-	number int64
-	at     time.Time
+	// underWay is how many evictions have begun and are not yet written.
+	underWay int
 }
 
 type granted struct {
 	workflows.Grant
 	at      time.Time
 	cluster string
-}
-
-// MayRemove is not asked: the test asks over the real update.
-func (p *pacing) MayRemove(context.Context, string, string, bool) error { return nil }
-
-// Request is not sent: the test signals.
-func (p *pacing) Request(context.Context, activities.PermitRequest) error { return nil }
-
-// Used is not told either.
-func (p *pacing) Used(context.Context, int64, string) error { return nil }
-
-// MigratedTooOften is not asked: the test asks over the real query.
-func (p *pacing) MigratedTooOften(context.Context, []string) (map[string]time.Time, error) {
-	return nil, nil //nolint:nilnil // nobody was
 }
 
 func (p *pacing) Remember(context.Context, string) (activities.PacerMemory, error) {
@@ -92,15 +74,11 @@ func (r fleetReader) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 
 func newPacing(t *testing.T) *pacing {
 	t.Helper()
-	suite := &testsuite.WorkflowTestSuite{}
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	p := &pacing{t: t, env: suite.NewTestWorkflowEnvironment(), pace: world.Pace(), told: map[string][]pace.Pace{}, wants: map[string]activities.PermitRequest{}}
-	p.env.SetTestTimeout(2 * time.Minute)
-	p.env.SetWorkerOptions(patient)
-	p.env.SetStartTime(time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC))
+	p := &pacing{t: t, env: flowtest.PatientEnv(), pace: world.Pace(), told: map[string][]pace.Pace{}, wants: map[string]activities.PermitRequest{}}
+	p.env.SetStartTime(storyBegins)
 	p.world = world.New(p.env.Now)
-	for _, name := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
-		p.world.AddCluster(name)
+	for i := range 6 {
+		p.world.AddCluster(fmt.Sprintf("m%d", i+1))
 	}
 	p.world.AddRule(notReady())
 	p.onGrant = func(string, workflows.Grant) {}
@@ -142,6 +120,31 @@ func (p *pacing) claim(cluster string) *answer {
 	return p.update(workflows.UpdateClaim, workflows.Claim{Cluster: cluster, Binding: "shop/app"})
 }
 
+func (p *pacing) halt() *answer { return p.accept(p.update(workflows.UpdateHalt, jane)) }
+
+func (p *pacing) resume() *answer { return p.accept(p.update(workflows.UpdateResume, jane)) }
+
+func (p *pacing) setRate(rate float64) *answer {
+	return p.accept(p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Rate: rate}))
+}
+
+// turn has clusters be Ready, or not any more, from one number to another.
+func (p *pacing) turn(ready bool, from, to int) {
+	for i := from; i <= to; i++ {
+		p.world.SetReady(fmt.Sprintf("m%d", i), ready)
+	}
+}
+
+// written are the evictions between two moments, counted from the begin.
+func (p *pacing) written(from, to time.Duration) (out []time.Time) {
+	for _, w := range p.writes {
+		if at := w.Sub(storyBegins); at > from && at < to {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // mover is a binding of its own each time, for one alone may not move so often.
 func (p *pacing) mover() string {
 	p.moves++
@@ -159,10 +162,9 @@ func (p *pacing) evict(permit pace.Permit, late, report time.Duration) {
 	if late < 0 || at.After(permit.Latest) {
 		return
 	}
-	mine := underWay{permit.Number, at}
-	p.underWay = append(p.underWay, mine)
+	p.underWay++
 	p.at(at.Sub(p.env.Now()), func() {
-		p.underWay = slices.DeleteFunc(p.underWay, func(u underWay) bool { return u == mine })
+		p.underWay--
 		p.writes = append(p.writes, p.env.Now())
 		if report >= 0 {
 			p.at(report, func() { p.used(permit.Number, p.mover()) })
@@ -231,6 +233,7 @@ func (p *pacing) start() {
 	})
 	p.env.ExecuteWorkflow(workflows.TypeFleetPacer, workflows.FleetPacerParams{State: p.state})
 	require.True(p.t, p.env.IsWorkflowCompleted())
+	p.answered(p.t)
 }
 
 // signalled hands what the pacer sends to the environment's loop: each signal comes on a

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -53,10 +54,8 @@ func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Equal(t, []string{"m2"}, s.appResult().To)
 	require.Empty(t, s.world.Log("release"), "nothing is released")
-	task := s.task(key)
-	require.NotNil(t, task)
-	require.Equal(t, karmada.TaskReasonKept, task.Reason)
-	require.Equal(t, karmada.PurgeNever, task.PurgeMode)
+	require.Equal(t, karmada.TaskReasonKept, s.task(key).Reason)
+	require.Equal(t, karmada.PurgeNever, s.task(key).PurgeMode)
 	mark := s.world.Log("mark")
 	require.Len(t, mark, 1)
 	require.GreaterOrEqual(t, mark[0].At.Sub(s.world.Log("evict")[0].At), s.settings.Terms.MinHealthy, "kept, after the new copy was proven")
@@ -67,22 +66,19 @@ func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 // Rules: R4.8-15.
 func TestMigration_PreservedCopyGracefully_IsKept(t *testing.T) {
 	s, key := outage(t, 5*time.Minute)
-	s.world.Change(key, func(b *karmada.Binding) { b.PreservesCopies = true })
+	s.world.Change(key, fixtures.Preserves)
 	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
 	require.Equal(t, reason.CopyPreserved, s.appResult().Reason)
 	require.Empty(t, s.world.Log("release"))
-	task := s.task(key)
-	require.NotNil(t, task)
-	require.Equal(t, karmada.TaskReasonKept, task.Reason)
+	require.Equal(t, karmada.TaskReasonKept, s.task(key).Reason)
 }
 
 // Rules: R4.8-16.
 func TestMigration_PreservedCopyDirectly_IsBlockedAndNeverWritten(t *testing.T) {
 	s, key := outage(t, 10*time.Minute)
 	s.purging(key, karmada.PurgeDirectly)
-	s.world.Change(key, func(b *karmada.Binding) { b.PreservesCopies = true })
+	s.world.Change(key, fixtures.Preserves)
 	s.play()
-
 	require.Empty(t, s.world.Log("evict"))
 	require.Equal(t, phase.OutcomeAbandoned, s.appResult().Outcome)
 }
@@ -94,76 +90,48 @@ func TestMigration_PreservedCopyDirectly_IsBlockedAndNeverWritten(t *testing.T) 
 // Rules: R4.3-15.
 func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 	const confirmed, due = 5 * time.Minute, 15 * time.Minute
-	own := func(mode karmada.PurgeMode) func(*story, karmada.BindingKey) {
-		return func(s *story, key karmada.BindingKey) { s.purging(key, mode) }
-	}
-	policy := func(mode karmada.PurgeMode) func(*story, karmada.BindingKey) {
-		return func(s *story, key karmada.BindingKey) {
-			s.world.SetPolicyAnnotation(key, karmada.AnnotationPurgeMode, string(mode))
-		}
-	}
-	nothing := func(*story, karmada.BindingKey) {}
+	const never, gracefully = karmada.PurgeNever, karmada.PurgeGracefully
+	const kept, migrated = phase.OutcomeKept, phase.OutcomeMigrated
+	type says struct{ own, policy karmada.PurgeMode } // of the binding, and of its policy; empty: as before
 	for name, c := range map[string]struct {
-		before    func(*story, karmada.BindingKey) // the failure
-		confirmed func(*story, karmada.BindingKey) // after the confirmation, before the first check
-		checked   func(*story, karmada.BindingKey) // after the first check, which found no place
+		before    says // the failure
+		confirmed says // after the confirmation, before the first check
+		checked   says // after the first check, which found no place
 		byDefault karmada.PurgeMode
 		want      phase.Outcome
 	}{
-		"nobody says anything": {before: nothing, confirmed: nothing, checked: nothing, byDefault: karmada.PurgeNever, want: phase.OutcomeKept},
-		"its own, edited after the confirmation": {
-			before: own(karmada.PurgeNever), confirmed: own(karmada.PurgeGracefully), checked: nothing, byDefault: karmada.PurgeGracefully, want: phase.OutcomeKept,
-		},
-		"its own, edited after the first check": {
-			before: own(karmada.PurgeNever), confirmed: nothing, checked: own(karmada.PurgeGracefully), byDefault: karmada.PurgeGracefully, want: phase.OutcomeKept,
-		},
-		"it says something only after the first check": {
-			before: nothing, confirmed: nothing, checked: own(karmada.PurgeGracefully), byDefault: karmada.PurgeNever, want: phase.OutcomeKept,
-		},
-		"its policy, edited after the confirmation": {
-			before: policy(karmada.PurgeGracefully), confirmed: policy(karmada.PurgeNever), checked: nothing, byDefault: karmada.PurgeGracefully, want: phase.OutcomeKept,
-		},
-		"its policy, edited after the first check": {
-			before: policy(karmada.PurgeGracefully), confirmed: nothing, checked: policy(karmada.PurgeNever), byDefault: karmada.PurgeGracefully, want: phase.OutcomeMigrated,
-		},
+		"nobody says anything":                         {byDefault: never, want: kept},
+		"its own, edited after the confirmation":       {before: says{own: never}, confirmed: says{own: gracefully}, byDefault: gracefully, want: kept},
+		"its own, edited after the first check":        {before: says{own: never}, checked: says{own: gracefully}, byDefault: gracefully, want: kept},
+		"it says something only after the first check": {checked: says{own: gracefully}, byDefault: never, want: kept},
+		"its policy, edited after the confirmation":    {before: says{policy: gracefully}, confirmed: says{policy: never}, byDefault: gracefully, want: kept},
+		"its policy, edited after the first check":     {before: says{policy: gracefully}, checked: says{policy: never}, byDefault: gracefully, want: migrated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.settings.Terms.Purge = c.byDefault
 			key := s.bind("app", []string{"m1"}, "m1")
 			s.tolerates(key, int64(due.Seconds()))
-			c.before(s, key)
+			say := func(x says) {
+				if x.own != "" {
+					s.purging(key, x.own)
+				}
+				if x.policy != "" {
+					s.world.SetPolicyAnnotation(key, karmada.AnnotationPurgeMode, string(x.policy))
+				}
+			}
+			say(c.before)
 			s.outage(35 * time.Minute)
-			s.at(confirmed, func() { c.confirmed(s, key) })
+			s.at(confirmed, func() { say(c.confirmed) })
 			s.at(confirmed+due, func() {
 				item, queued := s.queued()
 				require.True(t, queued && item.State == queue.Blocked, "its first check found no place")
-				c.checked(s, key)
+				say(c.checked)
 				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
 			})
 			require.Equal(t, c.want, s.playApp().Outcome)
 		})
 	}
-}
-
-// Both copies were kept, and an operator decides: a later failure of the same cluster
-// finds nothing to move, and no run adopts what is off limits.
-func TestWhatWasKeptIsOffLimits(t *testing.T) {
-	s, key := outage(t, 5*time.Minute)
-	s.purging(key, karmada.PurgeNever)
-	s.play()
-	kept := s.world.Peek(key)
-
-	again := newStory(t)
-	again.world.AddBinding(karmada.Binding{
-		Key: key, Replicas: 2, Resource: kept.Resource, Placement: kept.Placement, Clusters: kept.Clusters, Tasks: kept.Tasks,
-	})
-	again.world.SetReady("m1", false)
-	again.at(5*time.Minute, func() { again.world.SetReady("m1", true) })
-	r := again.play()
-	require.Empty(t, outcomes(r))
-	require.Empty(t, again.world.Log("evict"))
-	require.Equal(t, kept.Tasks, again.world.Peek(key).Tasks)
 }
 
 // A run that takes a hold over knows no policy: the task itself says how the old copy goes.
@@ -188,7 +156,6 @@ func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 	const back = 10 * time.Minute
 	s.outage(back)
 	r := s.play()
-
 	require.Empty(t, r.PendingPurges)
 	ended := s.world.Log("end")
 	require.Len(t, ended, copies)
@@ -200,19 +167,12 @@ func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 
 // Rules: R4.8-18.
 func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
-	s, _ := failing(t)
+	const back = 10 * time.Minute
+	s, _ := outage(t, back)
 	s.world.BacksOff = true
 	s.fails("end", karmada.ErrForbidden)
-	const back = 10 * time.Minute
-	s.at(back, func() { s.world.SetReady("m1", true) })
-	var late []reason.Reason
-	s.at(back+wellFor+2*time.Minute, func() {
-		status := s.status()
-		late = status.Attention
-	})
+	s.at(back+wellFor+2*time.Minute, func() { require.Equal(t, []reason.Reason{reason.PendingPurge}, s.status().Attention) })
 	r := s.play()
-
-	require.Equal(t, []reason.Reason{reason.PendingPurge}, late)
 	require.Len(t, r.PendingPurges, 1, "handed over")
 	require.InDelta(t, (wellFor + s.settings.Terms.PendingPurgeWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
 }

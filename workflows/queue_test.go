@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
@@ -28,6 +29,11 @@ func (s *story) status() workflows.FailoverStatus {
 	require.NoError(s.t, err)
 	require.NoError(s.t, value.Get(&status))
 	return status
+}
+
+// bindingsChanged tells the failover of m1 of a binding that changed, as the controller does.
+func (s *story) bindingsChanged(f proof.BindingFact) {
+	s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{Bindings: []proof.BindingFact{f}})
 }
 
 // tooOften asks the pacer whether shop/app, and another, were moved too often.
@@ -70,11 +76,7 @@ func TestABindingThatMovedTooOftenIsBlockedWithThatReason(t *testing.T) {
 	s, _ := outage(t, 20*time.Minute)
 	s.pacer.tooOften = true
 	s.at(3*time.Minute, func() {
-		items := s.status().Items
-		require.Len(t, items, 1)
-		require.Equal(t, queue.Blocked, items[0].State)
-		require.Equal(t, reason.PingPong, items[0].Reason)
-		require.Greater(t, items[0].RetryAt.Sub(s.env.Now()), time.Minute)
+		require.Greater(t, s.blocked(reason.PingPong).RetryAt.Sub(s.env.Now()), time.Minute)
 		s.world.SetReady("m6", false) // the fleet changes: that does not make it younger
 	})
 	s.at(4*time.Minute, func() {
@@ -115,48 +117,34 @@ func TestPingPong_AYesForTheBindingAloneLiftsTheCap(t *testing.T) {
 func TestTooManyThatWaitForHealthStopTheDispatchVisibly(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Waiting = 2
-	for i := range 4 {
-		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
-	}
+	s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2", "m3")
 	s.world.HealthyAfter = 6 * time.Minute
-	s.world.SetReady("m1", false)
+	s.outage(25 * time.Minute)
 	s.at(5*time.Minute, func() {
 		status := s.status()
 		require.Equal(t, []reason.Reason{reason.WaitingFull}, status.Attention)
 		require.Equal(t, map[reason.Reason]int{reason.WaitingFull: 2}, status.WaitingBy)
 		require.Len(t, status.Migrations, 2)
 		require.Len(t, status.Items, 2)
-		for _, i := range status.Items {
-			require.Equal(t, reason.WaitingFull, i.Reason)
-		}
 		require.Len(t, s.world.Log("evict"), 2)
 	})
-	s.at(25*time.Minute, func() {
-		require.Empty(t, s.status().Attention)
-		s.world.SetReady("m1", true)
-	})
-	require.Equal(t, map[string]phase.Outcome{"app0": "Migrated", "app1": "Migrated", "app2": "Migrated", "app3": "Migrated"}, outcomes(s.play()))
+	s.at(25*time.Minute-time.Second, func() { require.Empty(t, s.status().Attention) })
+	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated", "d": "Migrated"}, outcomes(s.play()))
 }
 
 // Rules: R4.4-4.
 func TestTheWindowBoundsWhatIsInFlight(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.InFlight = 2
-	for i := range 5 {
-		s.bind(fmt.Sprintf("app%d", i), []string{"m1"}, "m1", "m2", "m3")
-	}
+	s.bindAll([]string{"a", "b", "c", "d", "e"}, "m1", "m2", "m3")
 	s.world.ScheduleAfter = 2 * time.Minute
 	s.outage(20 * time.Minute)
 	s.at(2*time.Minute, func() {
 		status := s.status()
 		require.Len(t, status.Migrations, 2)
-		require.Len(t, status.Items, 3)
-		for _, i := range status.Items {
-			require.Equal(t, reason.WindowFull, i.Reason)
-		}
+		require.Equal(t, map[reason.Reason]int{reason.WindowFull: 3}, status.WaitingBy)
 	})
-	r := s.play()
-	require.Len(t, outcomes(r), 5)
+	require.Len(t, outcomes(s.play()), 5)
 	require.Len(t, s.world.Log("evict"), 5)
 }
 
@@ -181,18 +169,10 @@ func TestTheMostUrgentGoesFirstAndNobodyBeforeItsTime(t *testing.T) {
 	s.outage(10 * time.Minute)
 	s.play()
 	var order []string
-	var tainted time.Time
-	for _, w := range s.world.Log("") {
-		switch {
-		case w.Op == "taint" && tainted.IsZero():
-			tainted = w.At
-		case w.Op == "evict":
-			order = append(order, w.Binding)
-			if w.Binding == "shop/d-late" {
-				require.GreaterOrEqual(t, w.At.Sub(tainted), 2*time.Minute)
-			}
-		}
+	for _, w := range s.world.Log("evict") {
+		order = append(order, w.Binding)
 	}
+	require.GreaterOrEqual(t, s.evictedAt("d-late"), addAfter+2*time.Minute)
 	require.Equal(t, []string{"shop/z-high", "shop/b-low", "shop/c-low", "shop/a-later", "shop/d-late"}, order)
 }
 
@@ -262,7 +242,7 @@ func TestStatus_MoveAndTolerating_TellSinceWhenAndUntilWhen(t *testing.T) {
 // Rules: R4.6-50.
 func TestPreCheck_TakesLong_HoldsNothingUp(t *testing.T) {
 	s, _ := outage(t, addAfter+20*time.Second)
-	s.checks = time.Minute
+	s.slow = map[string]time.Duration{activities.NamePreCheck: time.Minute}
 	s.at(addAfter+10*time.Second, func() {
 		require.Equal(t, queue.Due, s.status().Items[0].State)
 		s.order(workflows.UpdatePause, "look first")
@@ -280,12 +260,9 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 	s, key := outage(t, 10*time.Minute)
 	s.fails("evict", fmt.Errorf("patch resourcebindings shop/app: %w: %s", karmada.ErrUnreachable, strings.ReplaceAll(said, ": ", ":\n\t\x1b")))
 	s.at(4*time.Minute, func() {
-		item, queued := s.queued()
-		require.True(t, queued)
-		require.Equal(t, []any{queue.Blocked, reason.Unverified}, []any{item.State, item.Reason}, item.Message)
-		require.Equal(t, "the write did not stand: "+said, item.Message)
+		require.Equal(t, "the write did not stand: "+said, s.blocked(reason.Unverified).Message)
 		require.Contains(t, s.explain(key).Item.Message, said)
-		require.Contains(t, s.pageOf(workflows.ClusterFailoverID("", "m1")), "failed calling webhook")
+		require.Contains(t, s.page(), "failed calling webhook")
 	})
 	s.play()
 }
@@ -309,15 +286,11 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 			s.world.Change(key, func(b *karmada.Binding) { block(b, true) })
 			looked := false
 			s.at(4*time.Minute, func() {
-				item, queued := s.queued()
-				require.True(t, queued)
-				require.Equal(t, []any{queue.Blocked, reason}, []any{item.State, item.Reason}, item.Message)
+				s.blocked(reason)
 				require.Empty(t, s.world.Log("evict"))
 				s.world.Change(key, func(b *karmada.Binding) { block(b, false); b.Generation++ })
 				b := s.world.Peek(key)
-				s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{
-					Bindings: []proof.BindingFact{{Key: key, UID: b.UID, ResourceVersion: b.ResourceVersion}},
-				})
+				s.bindingsChanged(proof.BindingFact{Key: key, UID: b.UID, ResourceVersion: b.ResourceVersion})
 				looked = true
 			})
 			s.at(6*time.Minute, func() { require.Len(t, s.world.Log("evict"), 1, "it does not wait for its back-off") })
@@ -326,32 +299,6 @@ func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 		})
 	}
-}
-
-// Rules: R4.7-54.
-func TestRelease_RefusedByAWebhookForMinutes_NeedsAttention(t *testing.T) {
-	const said = `admission webhook "guard.example.org" denied the request`
-	s, _ := outage(t, 20*time.Minute)
-	refuses := true
-	s.world.Fail = func(op, _ string) error {
-		if op == "release" && refuses {
-			return fmt.Errorf("%w: %s", karmada.ErrForbidden, said)
-		}
-		return nil
-	}
-	shown := 0
-	for at := 6 * time.Minute; at < 8*time.Minute; at += 7 * time.Second {
-		s.at(at, func() {
-			m := s.status().Migrations["shop/app"]
-			require.Contains(t, m.Message, said)
-			require.Equal(t, reason.Forbidden, m.Reason)
-			require.NotEmpty(t, m.Attention, "%+v", m)
-			shown++
-		})
-	}
-	s.at(9*time.Minute, func() { refuses = false })
-	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
-	require.Positive(t, shown)
 }
 
 // Rules: R4.6-45, R4.6-46.
@@ -388,7 +335,7 @@ func TestFailover_KindThatStays_EndsSkippedOnceUntilItIsAnnotated(t *testing.T) 
 // fleetOrder gives the pacer an order.
 func (s *story) fleetOrder(update string) {
 	s.t.Helper()
-	s.accepted = append(s.accepted, s.update(workflows.FleetPacerID(""), update, update, jane))
+	s.accept(s.update(workflows.FleetPacerID(""), update, "fleet "+update, jane))
 }
 
 // evictedAfterAHalt is how long after its taint a binding was evicted that tolerates

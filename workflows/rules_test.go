@@ -21,15 +21,14 @@ import (
 )
 
 // policy replaces the story's rule by a ClusterTaintPolicy: taint when not Ready,
-// untaint when the network is ready.
+// untaint when the network is ready, which it is not.
 func (s *story) policy() {
 	s.world.ClearRules()
-	s.world.AddRule(rules.Rule{
-		Name: rules.PolicyPrefix + "p", Policy: true,
-		MatchConditions:  []rules.MatchCondition{{ConditionType: "Ready", Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionFalse}}},
-		RemoveConditions: []rules.MatchCondition{{ConditionType: networkReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}},
-		Taints:           []karmada.RuleTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: addAfter, RemoveOnMismatch: wellFor}},
-	})
+	rule := notReady()
+	rule.Name, rule.Policy = rules.PolicyPrefix+"p", true
+	rule.RemoveConditions = []rules.MatchCondition{{ConditionType: networkReady, Operator: rules.OperatorIn, StatusValues: []corev1.ConditionStatus{corev1.ConditionTrue}}}
+	s.world.AddRule(rule)
+	s.network(corev1.ConditionFalse)
 }
 
 // Rules: R4.1-10.
@@ -37,10 +36,8 @@ func TestAPolicysTaintGoesByTheConditionsThatRemoveItAndNotBefore(t *testing.T) 
 	s, _ := outage(t, 5*time.Minute)
 	s.policy()
 	s.tolerates(s.bind("late", []string{"m1"}, "m1", "m2"), 600)
-	s.network(corev1.ConditionFalse)
 	s.at(20*time.Minute, func() {
-		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-		require.Len(t, hard, 1, "Ready again is no condition of its own that removes it")
+		require.Len(t, s.hard(), 1, "Ready again is no condition of its own that removes it")
 		require.Len(t, s.world.Log("evict"), 1, "and nothing is evicted under a taint whose policy matches no more")
 		s.network(corev1.ConditionTrue)
 	})
@@ -57,7 +54,6 @@ func TestAPolicysTaintGoesByTheConditionsThatRemoveItAndNotBefore(t *testing.T) 
 func TestADeletedPolicyLeavesNoTaintBehind(t *testing.T) {
 	s, _ := failing(t)
 	s.policy()
-	s.network(corev1.ConditionFalse)
 	s.at(5*time.Minute, func() { s.world.ClearRules() })
 	s.play()
 }
@@ -67,7 +63,6 @@ func TestADeletedPolicyLeavesNoTaintBehind(t *testing.T) {
 func TestACancelledFailoverOfAPolicyCloses(t *testing.T) {
 	s, _ := outage(t, 6*time.Minute)
 	s.policy()
-	s.network(corev1.ConditionFalse)
 	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
 	s.playTo(phase.FailoverCancelled)
 }
@@ -78,7 +73,7 @@ func TestACancelledFailoverOfAPolicyCloses(t *testing.T) {
 // Rules: R4.1-22.
 func TestAWindowThatRunsIsMeasuredByTheRulesNewDurations(t *testing.T) {
 	const never = 100 * time.Hour
-	s, _ := failing(t)
+	s, _ := outage(t, 40*time.Minute)
 	durations := func(at, add, remove time.Duration) {
 		s.at(at, func() {
 			s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Taints[0].AddOnMatch, r.Taints[0].RemoveOnMismatch = add, remove })
@@ -87,10 +82,7 @@ func TestAWindowThatRunsIsMeasuredByTheRulesNewDurations(t *testing.T) {
 	durations(20*time.Second, never, never)
 	s.at(10*time.Minute, func() { require.Empty(t, s.world.Log("taint"), "not by the duration that it began with") })
 	durations(11*time.Minute, 20*time.Minute, never)
-	s.at(40*time.Minute, func() {
-		require.NotEmpty(t, s.world.Log("taint"))
-		s.world.SetReady("m1", true)
-	})
+	s.at(40*time.Minute-time.Second, func() { require.NotEmpty(t, s.world.Log("taint")) })
 	durations(60*time.Minute, never, 40*time.Minute)
 	r := s.play()
 	tainted := s.world.Log("taint")[0].At.Sub(storyBegins)
@@ -109,14 +101,12 @@ func TestARuleThatIsChangedInMidFailoverIsFollowedAtOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := failing(t)
+			s, _ := outage(t, 10*time.Minute)
 			s.at(3*time.Minute, func() { s.world.ChangeRule("not-ready", c) })
-			s.at(10*time.Minute, func() {
-				hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-				for _, taint := range hard {
+			s.at(10*time.Minute-time.Second, func() {
+				for _, taint := range s.hard() {
 					require.NotEqual(t, taintKey, taint.Key, "what the rule asks for no more has gone")
 				}
-				s.world.SetReady("m1", true)
 			})
 			r := s.play()
 			require.Equal(t, phase.OutcomeMigrated, r.Attempts[0].Results[0].Outcome)
@@ -129,14 +119,12 @@ func TestARuleThatIsChangedInMidFailoverIsFollowedAtOnce(t *testing.T) {
 //
 // Rules: R4.1-24.
 func TestARuleThatBecameInvalidKeepsItsTaintUntilItIsMended(t *testing.T) {
-	s, _ := failing(t)
-	s.at(3*time.Minute, func() {
+	s, _ := outage(t, 3*time.Minute)
+	s.at(3*time.Minute-time.Second, func() {
 		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "spec.taints: not a list" })
-		s.world.SetReady("m1", true)
 	})
 	s.at(10*time.Minute, func() {
-		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-		require.Len(t, hard, 1)
+		require.Len(t, s.hard(), 1)
 		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "" })
 	})
 	r := s.play()
@@ -151,11 +139,9 @@ func TestATaintThatAnOperatorPutByTheKeyOfARuleStaysTheOperators(t *testing.T) {
 	s, _ := outage(t, 5*time.Minute)
 	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Value: "by-hand", Effect: corev1.TaintEffectNoExecute})
 	s.at(10*time.Minute, func() {
-		c := s.world.PeekCluster("m1")
-		hard, _ := karmada.Triggering(c.Taints)
-		require.Len(t, hard, 1)
-		require.Equal(t, "by-hand", hard[0].Value)
-		require.False(t, karmada.OursAdded(c, hard[0]))
+		require.Len(t, s.hard(), 1)
+		require.Equal(t, "by-hand", s.hard()[0].Value)
+		require.False(t, karmada.OursAdded(s.world.PeekCluster("m1"), s.hard()[0]))
 		s.world.DropTaint("m1", taintKey)
 	})
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
@@ -169,9 +155,7 @@ func TestAClusterThatIsReCreatedUnderTheSameNameIsAnotherOne(t *testing.T) {
 	s, _ := failing(t)
 	s.bind("stays", []string{"m1"}, "m1")
 	s.at(4*time.Minute, func() {
-		s.world.DeleteCluster("m1")
-		s.world.AddCluster("m1")
-		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.UID = "another" })
+		s.joinAgain()
 		s.world.SetReady("m1", false)
 	})
 	s.playTo(phase.FailoverGone)
@@ -194,23 +178,6 @@ func TestKarmada1082FlapsNeverAddUp(t *testing.T) {
 	}
 	s.playTo(phase.FailoverFalseAlarm)
 	require.Empty(t, s.world.Log(""), "ten minutes of flapping, and nothing was written")
-}
-
-// Once tainted, a cluster that flaps gets its removal window again each time and is
-// tainted once.
-//
-// Rules: R4.1-21.
-func TestKarmada5899AFlappingClusterIsTaintedOnceAndUntaintedOnce(t *testing.T) {
-	s, _ := outage(t, 9*time.Minute)
-	for i := range 5 {
-		at := 3*time.Minute + time.Duration(i)*time.Minute
-		s.at(at, func() { s.world.SetReady("m1", true) })
-		s.at(at+wellFor-5*time.Second, func() { s.world.SetReady("m1", false) })
-	}
-	r := s.play()
-	require.Len(t, s.world.Log("taint"), 2)
-	require.Len(t, s.world.Log("evict"), 1)
-	require.Len(t, r.Attempts, 1)
 }
 
 // Unhealthy and Unknown in turn: Unknown does not reset the clock, so the failover
@@ -239,23 +206,15 @@ func TestKarmada7431UnknownNeitherStartsNorResetsTheWindow(t *testing.T) {
 //
 // Rules: R4.1-32.
 func TestKarmada7408OurOwnCredentialsNeverConfirmAFailure(t *testing.T) {
-	s, _ := failing(t)
+	s, _ := outage(t, 30*time.Minute)
 	s.at(30*time.Second, func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].Reason = "StatusCollectionFailed" })
 	})
-	s.at(30*time.Minute, func() {
-		require.Empty(t, s.world.Log(""))
-		s.world.SetReady("m1", true)
-	})
+	s.at(30*time.Minute-time.Second, func() { require.Empty(t, s.world.Log("")) })
 	s.playTo(phase.FailoverFalseAlarm)
 }
 
-// externalProbeRule makes the story's rule wait for the external probe; testify sends its word, as
-// the controller does, with the cluster as it stands.
-func (s *story) externalProbeRule() {
-	s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.RequireExternalProbe = true })
-}
-
+// testify has the external probe send its word, as the controller does, with the cluster as it stands.
 func (s *story) testify(w rules.ExternalProbe, uid types.UID) {
 	fact := rules.FactOf(s.world.PeekCluster("m1")).Testified(w)
 	if uid != "" {
@@ -264,49 +223,41 @@ func (s *story) testify(w rules.ExternalProbe, uid types.UID) {
 	s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: fact})
 }
 
+// A word that nobody repeats is a controller that died: it neither fires a window later
+// nor keeps the taint from following what is known.
+//
 // Rules: R4.1-34, R4.1-37.
 func TestARuleThatRequiresTheExternalProbeFiresOnlyOnItsLivingWord(t *testing.T) {
+	says := func(s *story, at time.Duration, word rules.ExternalProbe) { s.at(at, func() { s.testify(word, "") }) }
 	for name, c := range map[string]struct {
 		says    func(s *story)
+		window  time.Duration
 		evicted int
 	}{
-		"it says so again and again": {says: func(s *story) {
-			for i := range 8 {
-				s.at(time.Duration(i)*time.Minute+time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
-			}
-		}, evicted: 1},
-		"nobody testifies":              {says: func(*story) {}, evicted: 0},
-		"it sees the member alive":      {says: func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeUp, "") }) }, evicted: 0},
-		"its word is about another one": {says: func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "another") }) }, evicted: 0},
+		"it says so again and again": {says: func(s *story) { s.probes(0, time.Second, 8*time.Minute) }, evicted: 1},
+		"nobody testifies":           {says: func(*story) {}},
+		"it sees the member alive":   {says: func(s *story) { says(s, time.Second, rules.ExternalProbeUp) }},
+		"its word is about another one": {says: func(s *story) {
+			s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "another") })
+		}},
 		"it changed its mind in between": {says: func(s *story) {
-			s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
-			s.at(addAfter/2, func() { s.testify(rules.ExternalProbeUp, "") })
-		}, evicted: 0},
+			says(s, time.Second, rules.ExternalProbeDown)
+			says(s, addAfter/2, rules.ExternalProbeUp)
+		}},
+		"it says so once, and the window is longer": {window: 5 * time.Minute, says: func(s *story) { says(s, time.Second, rules.ExternalProbeDown) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := outage(t, 9*time.Minute)
-			s.externalProbeRule()
-			// A NoSchedule taint of another rule keeps the failover open meanwhile.
+			s.world.ChangeRule("not-ready", func(r *rules.Rule) {
+				r.RequireExternalProbe, r.Taints[0].AddOnMatch = true, max(r.Taints[0].AddOnMatch, c.window)
+			})
+			// A taint of another rule that never comes keeps the failover open meanwhile.
 			s.world.AddRule(whileFalse("keeps-it-open", "Ready", karmada.RuleTaint{Key: "slow", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}))
 			c.says(s)
 			s.playTo(map[int]phase.Failover{0: phase.FailoverFalseAlarm, 1: phase.FailoverRecovered}[c.evicted])
 			require.Len(t, s.world.Log("evict"), c.evicted)
 		})
 	}
-}
-
-// A word that nobody repeats is a controller that died: it neither fires a window later
-// nor keeps the taint from following what is known.
-//
-// Rules: R4.1-37.
-func TestAWordOfTheExternalProbeDoesNotHoldForEver(t *testing.T) {
-	s, _ := outage(t, 20*time.Minute)
-	s.externalProbeRule()
-	s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Taints[0].AddOnMatch = 5 * time.Minute })
-	s.world.AddRule(whileFalse("keeps-it-open", "Ready", karmada.RuleTaint{Key: "slow", Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Hour, RemoveOnMismatch: time.Second}))
-	s.at(time.Second, func() { s.testify(rules.ExternalProbeDown, "") })
-	s.playTo(phase.FailoverFalseAlarm)
-	require.Empty(t, s.world.Log("evict"))
 }
 
 // Not Ready for an hour as Unknown never triggered a rule that listed False. Under
@@ -332,16 +283,13 @@ func TestKarmada2096UnknownForAnHourTriggersUnderNotIn(t *testing.T) {
 //
 // Rules: R4.1-1.
 func TestKarmada7348ATaintThatAnotherWriterLostIsPutAgain(t *testing.T) {
-	s, _ := failing(t)
+	s, _ := outage(t, 6*time.Minute)
 	s.at(4*time.Minute, func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints, c.Added = nil, nil })
 	})
-	s.at(6*time.Minute, func() {
-		c := s.world.PeekCluster("m1")
-		hard, _ := karmada.Triggering(c.Taints)
-		require.Len(t, hard, 1)
-		require.Len(t, c.Added, 2, "recorded as Lifeboat's again, the evacuation taint too")
-		s.world.SetReady("m1", true)
+	s.at(6*time.Minute-time.Second, func() {
+		require.Len(t, s.hard(), 1)
+		require.Len(t, s.world.PeekCluster("m1").Added, 2, "recorded as Lifeboat's again, the evacuation taint too")
 	})
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }
@@ -399,13 +347,10 @@ func TestAtRecoveryEachTaintGoesByItsOwnWindow(t *testing.T) {
 	back := 5 * time.Minute
 	s.at(back, func() { s.world.SetReady("m1", true) })
 	s.at(back+wellFor+20*time.Second, func() {
-		c := s.world.PeekCluster("m1")
-		hard, _ := karmada.Triggering(c.Taints)
-		require.Empty(t, hard, "the rule with the shorter window untaints first")
-		require.Len(t, c.Added, 1)
-		require.Equal(t, cordonKey, c.Added[0].Key)
+		require.Empty(t, s.hard(), "the rule with the shorter window untaints first")
+		require.True(t, s.cordoned())
 	})
-	s.at(back+longer-time.Second, func() { require.Len(t, s.world.PeekCluster("m1").Added, 1) })
+	s.at(back+longer-time.Second, func() { require.True(t, s.cordoned()) })
 	r := s.play()
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), back+longer)
 	require.Len(t, r.Attempts, 1)
@@ -426,8 +371,7 @@ func TestARuleThatBecomesInvalidWhileSettlingKeepsItsTaint(t *testing.T) {
 		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "spec.taints: not a list" })
 	})
 	s.at(20*time.Minute, func() {
-		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-		require.Len(t, hard, 1)
+		require.Len(t, s.hard(), 1)
 		s.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Malformed = "" })
 	})
 	r := s.play()
@@ -457,7 +401,7 @@ func (s *story) cordoned() bool {
 // Rules: R4.1-45, R4.1-46, R4.1-47.
 func TestCordonRule_TaintsByItsWindowsWithoutAFailoverOfWorkloads(t *testing.T) {
 	const add, remove = 2 * time.Minute, 5 * time.Minute
-	s, _ := failing(t)
+	s, _ := outage(t, 30*time.Minute)
 	s.onlyCordonRule(add, remove)
 	ran := map[string]int{}
 	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) { ran[info.ActivityType.Name]++ })
@@ -466,14 +410,13 @@ func TestCordonRule_TaintsByItsWindowsWithoutAFailoverOfWorkloads(t *testing.T) 
 		require.Equal(t, phase.FailoverSuspected, s.status().Phase)
 		require.Equal(t, reason.WindowRunning, s.status().Reason)
 	})
-	s.at(30*time.Minute, func() {
+	s.at(30*time.Minute-time.Second, func() {
 		require.True(t, s.cordoned())
 		now := s.status()
 		require.Equal(t, phase.FailoverCordoned, now.Phase)
 		require.Equal(t, reason.Cordoned, now.Reason)
 		require.Empty(t, now.Asked.Cluster, "the pacer is not asked")
 		require.Empty(t, now.Items)
-		s.world.SetReady("m1", true)
 	})
 	s.at(30*time.Minute+remove-time.Second, func() { require.True(t, s.cordoned()) })
 	r := s.playTo(phase.FailoverUncordoned)
@@ -501,12 +444,11 @@ func TestCordonRule_InObserveNothingIsWritten(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Mode = rules.ModeObserve
 	s.onlyCordonRule(time.Minute, time.Minute)
-	s.world.SetReady("m1", false)
-	s.at(10*time.Minute, func() {
+	s.outage(10 * time.Minute)
+	s.at(10*time.Minute-time.Second, func() {
 		now := s.status()
 		require.Equal(t, phase.FailoverCordoned, now.Phase)
 		require.Len(t, now.Virtual, 1)
-		s.world.SetReady("m1", true)
 	})
 	r := s.playTo(phase.FailoverUncordoned)
 	require.GreaterOrEqual(t, r.Until.Sub(storyBegins), 11*time.Minute)
@@ -528,8 +470,7 @@ func TestCordonRule_BesideOneThatMovesEachTaintHasItsOwnWindow(t *testing.T) {
 	s.at(back, func() { s.world.SetReady("m1", true) })
 	s.at(back+wellFor-2*time.Second, func() {
 		require.False(t, s.cordoned())
-		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-		require.Len(t, hard, 1)
+		require.Len(t, s.hard(), 1)
 	})
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }
@@ -557,29 +498,18 @@ func TestCordonRule_ItsWindowOutlivesTheFailover(t *testing.T) {
 
 // Rules: R4.1-46.
 func TestCordoned_ATaintThatMovesMakesItAFailover(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		fail func(*story)
-		well func(*story)
-	}{
-		{
-			name: "a rule that moves", fail: func(s *story) { s.world.SetReady("m1", false) }, well: func(s *story) { s.world.SetReady("m1", true) },
-		},
-		{
-			name: "an operator's taint",
-			fail: func(s *story) { s.maintain() },
-			well: func(s *story) { s.world.DropTaint("m1", maintenance) },
-		},
+	for name, fails := range map[string]func(*story){
+		"a rule that moves": func(s *story) { s.world.SetReady("m1", false) }, "an operator's taint": (*story).maintain,
 	} {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s, _ := withApp(t)
 			s.cordonRuleOn(networkReady, 10*time.Second, time.Second)
 			s.network(corev1.ConditionFalse)
 			s.at(5*time.Minute, func() {
 				require.Equal(t, phase.FailoverCordoned, s.status().Phase)
-				tc.fail(s)
+				fails(s)
 			})
-			s.at(15*time.Minute, func() { tc.well(s) })
+			s.at(15*time.Minute, s.well)
 			s.at(25*time.Minute, func() { s.network(corev1.ConditionTrue) })
 			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 		})
@@ -590,12 +520,9 @@ func TestCordoned_ATaintThatMovesMakesItAFailover(t *testing.T) {
 func TestCordoned_ACancelTakesTheTaintAway(t *testing.T) {
 	s := newStory(t)
 	s.onlyCordonRule(10*time.Second, time.Minute)
-	s.world.SetReady("m1", false)
+	s.outage(4 * time.Minute)
 	s.at(2*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
-	s.at(4*time.Minute, func() {
-		require.False(t, s.cordoned(), "stopped, no rule is applied")
-		s.world.SetReady("m1", true)
-	})
+	s.at(4*time.Minute-time.Second, func() { require.False(t, s.cordoned(), "stopped, no rule is applied") })
 	s.playTo(phase.FailoverCancelled)
 }
 
@@ -603,15 +530,10 @@ func TestCordoned_ACancelTakesTheTaintAway(t *testing.T) {
 //
 // Rules: R4.1-10, R4.9-5.
 func TestAnOperatorTakesAwayAPolicysTaintThatNothingElseRemoves(t *testing.T) {
-	s, _ := failing(t)
-	s.policy()
-	s.network(corev1.ConditionFalse) // what removes it never matches
+	s, _ := outage(t, 6*time.Minute)
+	s.policy() // what removes it never matches
 	s.at(5*time.Minute, func() { s.world.DropTaint("m1", taintKey) })
-	s.at(6*time.Minute, func() {
-		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-		require.Len(t, hard, 1, "while it matches, it is put again")
-		s.world.SetReady("m1", true)
-	})
+	s.at(6*time.Minute-time.Second, func() { require.Len(t, s.hard(), 1, "while it matches, it is put again") })
 	const taken = 20 * time.Minute
 	s.at(taken, func() { s.world.DropTaint("m1", taintKey) })
 	s.at(2*taken, func() { s.network(corev1.ConditionTrue) })
@@ -663,29 +585,25 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 	s := newStory(t)
 	s.settings.Pace.EvictionRate = 0.01
 	s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2")
-	s.world.SetReady("m1", false)
-	stands := func() int {
-		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-		return len(hard)
-	}
+	s.outage(15 * time.Minute)
 	take := func() { s.world.DropTaint("m1", taintKey) }
 	s.at(3*time.Minute, take)
 	s.at(3*time.Minute+40*time.Second, func() {
 		st := s.status()
-		require.Equal(t, 1, stands())
+		require.Len(t, s.hard(), 1)
 		require.Nil(t, st.Paused)
 		require.Equal(t, "not-ready", st.TakenAway.Rule)
 	})
 	s.at(5*time.Minute, take) // by accident again
 	s.at(5*time.Minute+40*time.Second, func() {
-		require.Equal(t, 1, stands())
+		require.Len(t, s.hard(), 1)
 		require.Nil(t, s.status().Paused)
 		take()
 	})
 	var moved int
 	s.at(6*time.Minute+20*time.Second, func() {
 		st := s.status()
-		require.Zero(t, stands(), "it is not put back a second time")
+		require.Empty(t, s.hard(), "it is not put back a second time")
 		require.Equal(t, "lifeboat", st.Paused.Who)
 		require.Contains(t, st.Paused.Reason, "lifeboat cancel m1")
 		require.Equal(t, []reason.Reason{reason.Conflict}, st.Attention)
@@ -695,11 +613,10 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 		require.Len(t, s.world.Log("evict"), moved, "nothing new moves")
 		s.order(workflows.UpdateResume, "it was the pipeline")
 	})
-	s.at(15*time.Minute, func() {
-		require.Equal(t, 1, stands())
+	s.at(15*time.Minute-time.Second, func() {
+		require.Len(t, s.hard(), 1)
 		require.Empty(t, s.status().Attention)
 		require.Greater(t, len(s.world.Log("evict")), moved)
-		s.world.SetReady("m1", true)
 	})
 	s.play()
 }
@@ -710,22 +627,19 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 func TestAFailoverWhoseTaintsAreAllTakenAwayTwiceStillRecovers(t *testing.T) {
 	s := newStory(t)
 	s.settings.Pace.EvictionRate = 0.01
-	s.bind("a", []string{"m1"}, "m1", "m2")
-	s.bind("b", []string{"m1"}, "m1", "m2")
-	s.world.SetReady("m1", false)
+	s.bindAll([]string{"a", "b"}, "m1", "m2")
+	s.outage(5 * time.Minute)
 	take := func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints = nil })
-		s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: rules.FactOf(s.world.PeekCluster("m1"))})
+		s.testify("", "")
 	}
 	s.at(3*time.Minute, take)
 	s.at(3*time.Minute+5*time.Second, take)
-	s.at(5*time.Minute, func() {
+	s.at(5*time.Minute-time.Second, func() {
 		st := s.status()
 		require.True(t, st.TakenAway.Twice)
 		require.Equal(t, "lifeboat", st.Paused.Who)
-		hard, _ := karmada.Triggering(s.world.PeekCluster("m1").Taints)
-		require.Empty(t, hard)
-		s.world.SetReady("m1", true)
+		require.Empty(t, s.hard())
 	})
 	s.play()
 }
@@ -763,41 +677,36 @@ func TestAMemberThatAnswersTheProbeIsNotFailedOver(t *testing.T) {
 	}
 }
 
-// Rules: R4.1-50.
-func TestAMemberThatAnswersNoMoreIsFailedOverAfterItsWholeWindow(t *testing.T) {
-	const dies = 10*time.Minute + time.Second
-	s, _ := failing(t)
-	s.probes(time.Second, dies, 20*time.Minute)
-	s.at(20*time.Minute, func() {
-		require.Empty(t, s.status().Attention)
-		s.world.SetReady("m1", true)
-	})
-	s.play()
-	evicted := s.world.Log("evict")
-	require.Len(t, evicted, 1)
-	require.GreaterOrEqual(t, evicted[0].At.Sub(storyBegins), dies+addAfter)
-}
-
-// A word that nobody repeats contradicts nothing: no controller leads.
+// A member that answers no more is failed over after its whole window. A word that nobody repeats contradicts
+// nothing: no controller leads.
 //
 // Rules: R4.1-37, R4.1-50.
-func TestAnOldAnswerOfAMemberContradictsNothing(t *testing.T) {
-	s, _ := outage(t, 20*time.Minute)
-	s.at(time.Second, func() { s.testify(rules.ExternalProbeUp, "") })
-	s.play()
-	evicted := s.world.Log("evict")
-	require.Len(t, evicted, 1)
-	require.GreaterOrEqual(t, evicted[0].At.Sub(storyBegins), 3*time.Minute+addAfter)
+func TestAMemberThatAnswersNoMoreIsFailedOverAfterItsWholeWindow(t *testing.T) {
+	const dies = 10*time.Minute + time.Second
+	for name, c := range map[string]struct {
+		says  func(*story)
+		since time.Duration
+	}{
+		"it is seen down":       {says: func(s *story) { s.probes(time.Second, dies, 20*time.Minute) }, since: dies},
+		"nobody looks any more": {says: func(s *story) { s.at(time.Second, func() { s.testify(rules.ExternalProbeUp, "") }) }, since: 3 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := outage(t, 20*time.Minute)
+			c.says(s)
+			s.at(20*time.Minute-time.Second, func() { require.Empty(t, s.status().Attention) })
+			s.play()
+			s.movedOnce(c.since + addAfter)
+		})
+	}
 }
 
 // Rules: R4.1-51.
 func TestAFailoverGoesOnWhenItsMemberAnswersAgain(t *testing.T) {
-	s, _ := failing(t)
+	s, _ := outage(t, 20*time.Minute)
 	s.probes(addAfter+30*time.Second, time.Hour, 20*time.Minute)
-	s.at(20*time.Minute, func() {
+	s.at(20*time.Minute-time.Second, func() {
 		require.Equal(t, phase.FailoverEvacuated, s.status().Phase)
 		require.Len(t, s.world.PeekCluster("m1").Added, 2, "the taint and the evacuation NoSchedule taint")
-		s.world.SetReady("m1", true)
 	})
 	s.play()
 }

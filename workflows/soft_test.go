@@ -95,8 +95,7 @@ func TestAnOperatorsSoftTaintTriggersWithoutAWindowAndItsRemovalAbandons(t *test
 	s := newStory(t)
 	s.bindSoftly("quick", "30")
 	s.bindSoftly("slow", "3600")
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: karmada.EffectPreferNoExecute})
-	s.at(8*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
+	s.taintedUntil(8*time.Minute, karmada.EffectPreferNoExecute)
 	require.Equal(t, map[string]phase.Outcome{"quick": "Migrated", "slow": "Abandoned"}, outcomes(s.play()))
 	require.GreaterOrEqual(t, s.evictedAt("quick"), 30*time.Second)
 }
@@ -132,9 +131,8 @@ func TestHowLongASoftTaintIsBorneIsFrozenForTheAttempt(t *testing.T) {
 	s := newStory(t)
 	key := s.bindSoftly("app", "")
 	s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "240")
-	s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: karmada.EffectPreferNoExecute})
+	s.taintedUntil(10*time.Minute, karmada.EffectPreferNoExecute)
 	s.at(time.Minute, func() { s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "1") })
-	s.at(10*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.GreaterOrEqual(t, s.evictedAt("app"), 240*time.Second)
 }
@@ -214,24 +212,14 @@ func TestWhatTheSchedulerPutsBackAfterAReleaseIsNotEvictedAgainInThatAttempt(t *
 		t.Run(kind, func(t *testing.T) {
 			s := newStory(t)
 			key := s.bindSoftly("app", "1")
-			s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: effect})
-			looked := false
+			s.taintedUntil(10*time.Minute, effect)
 			s.at(5*time.Minute, func() {
 				require.Len(t, s.world.Log("release"), 1)
 				s.returns(key, "m1")
 			})
-			s.at(10*time.Minute, func() {
-				item, queued := s.queued()
-				require.True(t, queued)
-				require.Equal(t, queue.Blocked, item.State)
-				require.Equal(t, reason.SchedulerReturnsIt, item.Reason)
-				looked = true
-				s.world.DropTaint("m1", maintenance)
-			})
-			r := s.play()
-			require.True(t, looked)
+			s.at(10*time.Minute-time.Second, func() { s.blocked(reason.SchedulerReturnsIt) })
+			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()), "one outcome, and it stays")
 			require.Len(t, s.world.Log("evict"), 1)
-			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r), "one outcome, and it stays")
 		})
 	}
 }
@@ -341,11 +329,10 @@ func TestAnOptOutEndsAFailoverBesideAnOperatorsTaint(t *testing.T) {
 		t.Run(string(effect), func(t *testing.T) {
 			s := newStory(t)
 			s.bindSoftly("app", "10")
-			s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: effect})
+			s.taintedUntil(30*time.Minute, effect)
 			s.at(5*time.Minute, func() {
 				s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Annotations[karmada.AnnotationEnabled] = "false" })
 			})
-			s.at(30*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
 			r := s.play()
 			require.Less(t, r.Until.Sub(storyBegins), 30*time.Minute)
 			require.Len(t, r.Attempts, 1)
@@ -364,8 +351,7 @@ func TestAnAdoptedBindingUnderASoftTaintAloneIsRemovedAgainByItsOwnPolicy(t *tes
 			key := s.bindSoftly("app", seconds)
 			s.world.SetPolicyAnnotation(key, karmada.AnnotationTolerationSeconds, "70")
 			s.held(key)
-			s.world.PutTaint("m1", corev1.Taint{Key: maintenance, Effect: karmada.EffectPreferNoExecute})
-			s.at(12*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
+			s.taintedUntil(12*time.Minute, karmada.EffectPreferNoExecute)
 			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 			least := 70 * time.Second
 			if seconds != "" {

@@ -65,12 +65,13 @@ func chain(t *testing.T, back time.Duration) (*story, karmada.BindingKey) {
 	s := newStory(t)
 	s.world.HealthyAfter = 10 * time.Minute
 	key := s.bind("app", []string{"m1"}, "m1", "m2", "m3")
-	s.second = 6 * time.Minute
+	const second = 6 * time.Minute
+	s.host, s.args = hostChained, []any{second}
 	// Whether a workflow runs is the environment's to say, and it does not.
 	s.world.SetRunning(s.migration(key), true)
 	s.world.SetRunning(workflows.BindingMigrationID("", "m2", key), true)
 	s.outage(back)
-	s.at(s.second-time.Second, func() {
+	s.at(second-time.Second, func() {
 		require.Equal(t, "m2", s.world.Peek(key).Clusters[0].Name)
 		require.Len(t, s.world.Peek(key).Tasks, 1)
 		s.world.SetReady("m2", false)

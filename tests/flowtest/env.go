@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -17,19 +18,22 @@ import (
 // PatientEnv is an environment that takes no slow machine for a deadlock.
 func PatientEnv() *testsuite.TestWorkflowEnvironment { return Watched(slog.DiscardHandler) }
 
-// Watched is a patient environment whose log the test reads.
-func Watched(log slog.Handler) *testsuite.TestWorkflowEnvironment {
+// Watched is a patient environment whose log, and metrics, the test reads.
+func Watched(log slog.Handler, metrics ...client.MetricsHandler) *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(log)))
+	for _, m := range metrics {
+		suite.SetMetricsHandler(m)
+	}
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
-	env.SetTestTimeout(patience)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: Patience})
+	env.SetTestTimeout(Patience)
 	return env
 }
 
-// patience is long enough for a machine under load: with the default of one second, reading the test
+// Patience is long enough for a machine under load: with the default of one second, reading the test
 // binary within a workflow's first activity would count as a deadlock.
-const patience = 5 * time.Minute
+const Patience = 5 * time.Minute
 
 // Acts are activities by name.
 type Acts map[string]any

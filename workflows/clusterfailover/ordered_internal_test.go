@@ -212,8 +212,7 @@ func TestCancelInTheTemporalUI_NextRunTakesAnother(t *testing.T) {
 //
 // Rules: R4.15-14.
 func TestEnforceAfterACancel_PutBackOfTheCancelEnds(t *testing.T) {
-	env := flowtest.PatientEnv()
-	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		e := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
 		e.st.FailoverID, e.st.Attempt, e.st.Phase = "e", 1, phase.FailoverStopped
 		e.st.Stopped, e.st.StopPutBack = &workflows.Order{Who: "jane", Reason: "a drill"}, true
@@ -221,7 +220,5 @@ func TestEnforceAfterACancel_PutBackOfTheCancelEnds(t *testing.T) {
 		require.Equal(t, phase.FailoverSuspected, e.st.Phase)
 		require.Nil(t, e.st.Stopped)
 		require.False(t, e.st.StopPutBack)
-		return nil
 	})
-	require.NoError(t, env.GetWorkflowError())
 }

@@ -4,8 +4,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,12 +55,16 @@ func TestEveryFieldOfTheStateIsWrittenByItsOwner(t *testing.T) {
 	}
 	writes := 0
 	for _, m := range methods(t) {
-		part := typeOf(m.Recv.List[0].Type)
+		part := strings.TrimPrefix(types.ExprString(m.Recv.List[0].Type), "*")
 		ast.Inspect(m, func(n ast.Node) bool {
-			for _, field := range written(n) {
+			for _, to := range written(n) {
+				field := ofState.FindStringSubmatch(types.ExprString(to))
+				if field == nil {
+					continue
+				}
 				writes++
-				if is := owner[field]; is != "" && part != is && part != "failover" {
-					t.Errorf("%s.%s writes %s, which is for %s alone", part, m.Name.Name, field, is)
+				if is := owner[field[1]]; is != "" && part != is && part != "failover" {
+					t.Errorf("%s.%s writes %s, which is for %s alone", part, m.Name.Name, field[1], is)
 				}
 			}
 			return true
@@ -87,47 +93,20 @@ func methods(t *testing.T) (all []*ast.FuncDecl) {
 	return all
 }
 
-func typeOf(e ast.Expr) string {
-	switch x := e.(type) {
-	case *ast.StarExpr:
-		return typeOf(x.X)
-	case *ast.Ident:
-		return x.Name
-	}
-	return ""
-}
+// ofState matches a field of the state, x.st.Field, or what is in it.
+var ofState = regexp.MustCompile(`^[\w.]+\.st\.(\w+)`)
 
-// written are the fields of the state that a statement writes: x.st.Field, or what is in it.
-func written(n ast.Node) (fields []string) {
-	var to []ast.Expr
+// written are the expressions that a statement writes to.
+func written(n ast.Node) []ast.Expr {
 	switch s := n.(type) {
 	case *ast.AssignStmt:
-		to = s.Lhs
+		return s.Lhs
 	case *ast.IncDecStmt:
-		to = []ast.Expr{s.X}
+		return []ast.Expr{s.X}
 	case *ast.CallExpr:
 		if f, ok := s.Fun.(*ast.Ident); ok && f.Name == "delete" {
-			to = s.Args[:1]
+			return s.Args[:1]
 		}
 	}
-	for _, e := range to {
-		if field := fieldOf(e); field != "" {
-			fields = append(fields, field)
-		}
-	}
-	return fields
-}
-
-// fieldOf is the field of the state in which an expression lies, empty for another.
-func fieldOf(e ast.Expr) string {
-	switch x := e.(type) {
-	case *ast.IndexExpr:
-		return fieldOf(x.X)
-	case *ast.SelectorExpr:
-		if st, ok := x.X.(*ast.SelectorExpr); ok && st.Sel.Name == "st" {
-			return x.Sel.Name
-		}
-		return fieldOf(x.X)
-	}
-	return ""
+	return nil
 }
