@@ -202,7 +202,7 @@ func TestApplicationFailover_SameRevisionUnhealthyOnItsNewCluster_KeepsBothCopie
 		require.Equal(t, phase.ApplicationNeedsOperator, stands.Phase, stands.Message)
 		require.Equal(t, reason.SameRevision, stands.Attention)
 		require.True(t, s.world.HasWork(key, "m1") && s.world.HasWork(key, "m2"))
-		s.orderApp(key, workflows.UpdateRelease, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "mine"}}})
+		s.orderApp(key, workflows.UpdateRelease, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: jane}})
 	})
 	s.at(30*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
 	s.applicationEnds(phase.ApplicationMigrated)

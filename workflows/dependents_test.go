@@ -354,9 +354,7 @@ func TestAParentThatWaitsForItsPermitLetsGoAtEveryEnd(t *testing.T) {
 func TestADrainsOwnRateCountsNoParentThatWaits(t *testing.T) {
 	s := newStory(t)
 	s.parents("a", "b", "c")
-	s.keepOpen()
-	s.at(time.Second, func() { s.drain(workflows.DrainOrder{Rate: 0.1}) })
-	s.at(8*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.drains(workflows.DrainOrder{Rate: 0.1}, 8*time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(s.play()))
 	s.evictedApart(3, 10*time.Second)
 }

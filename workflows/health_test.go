@@ -38,10 +38,13 @@ func (s *story) plug(name string, answer func(activities.PluginRequest) (activit
 	return c, p
 }
 
+// answers is a plug-in that always answers so.
+func answers(a activities.PluginAnswer, err error) func(activities.PluginRequest) (activities.PluginAnswer, error) {
+	return func(activities.PluginRequest) (activities.PluginAnswer, error) { return a, err }
+}
+
 func says(proven bool) func(activities.PluginRequest) (activities.PluginAnswer, error) {
-	return func(activities.PluginRequest) (activities.PluginAnswer, error) {
-		return activities.PluginAnswer{Version: activities.PluginVersion, Proven: proven, Message: "looked"}, nil
-	}
+	return answers(activities.PluginAnswer{Version: activities.PluginVersion, Proven: proven, Message: "looked"}, nil)
 }
 
 // standing asks a migration where it stands.
@@ -105,17 +108,11 @@ func TestByTheProposalsRuleOnePluginIsEnough(t *testing.T) {
 // Rules: R4.7-32.
 func TestAPluginThatFailsProvesNothing(t *testing.T) {
 	for name, answer := range map[string]func(activities.PluginRequest) (activities.PluginAnswer, error){
-		"it fails": func(activities.PluginRequest) (activities.PluginAnswer, error) {
-			return activities.PluginAnswer{}, errors.New("no route")
-		},
-		"it answers nonsense": func(activities.PluginRequest) (activities.PluginAnswer, error) {
-			return activities.PluginAnswer{Proven: true}, nil
-		},
-		"it says not proven": says(false),
-		"it panics":          func(activities.PluginRequest) (activities.PluginAnswer, error) { panic("oh") },
-		"it speaks of version 2": func(activities.PluginRequest) (activities.PluginAnswer, error) {
-			return activities.PluginAnswer{Version: 2, Proven: true}, nil
-		},
+		"it fails":               answers(activities.PluginAnswer{}, errors.New("no route")),
+		"it answers nonsense":    answers(activities.PluginAnswer{Proven: true}, nil),
+		"it says not proven":     says(false),
+		"it panics":              func(activities.PluginRequest) (activities.PluginAnswer, error) { panic("oh") },
+		"it speaks of version 2": answers(activities.PluginAnswer{Version: 2, Proven: true}, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, key := outage(t, 30*time.Minute)
@@ -399,9 +396,7 @@ func TestVerdict_AfterARefusedRelease_IsNotFollowedBeforeALook(t *testing.T) {
 func answering(t *testing.T, leads func(s *story) (time.Time, bool)) (*story, *requests) {
 	s, _ := withApp(t)
 	s.controller = world.Controller{W: s.world, Since: func() (time.Time, bool) { return leads(s) }}
-	s.keepOpen()
-	s.at(time.Second, func() { s.drain(workflows.DrainOrder{}) })
-	s.at(15*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.drains(workflows.DrainOrder{}, 15*time.Minute)
 	return s, s.counting()
 }
 

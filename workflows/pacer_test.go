@@ -34,7 +34,7 @@ func neverAbove(t *testing.T, writes []time.Time, rate float64) {
 //
 // Rules: R4.5-9, R4.5-15, R4.5-17, R4.5-28, R4.5-33.
 func TestKarmada7495ThePaceHoldsOverEveryInterval(t *testing.T) {
-	for _, rate := range []float64{0.5, 2, 5, 10, 40} {
+	for _, rate := range []float64{0.5, 5, 20} {
 		for _, failovers := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%d failovers at %g", failovers, rate), func(t *testing.T) {
 				p := newPacing(t)
@@ -57,8 +57,8 @@ func TestKarmada7495ThePaceHoldsOverEveryInterval(t *testing.T) {
 						p.ask(fmt.Sprintf("m%d", n+1), 5000)
 					}
 				})
-				p.run(90 * time.Second)
-				require.GreaterOrEqual(t, float64(len(p.writes)), 0.9*rate*88, "nor much below it")
+				p.run(time.Minute)
+				require.GreaterOrEqual(t, float64(len(p.writes)), 0.9*rate*58, "nor much below it")
 				neverAbove(t, p.writes, rate)
 			})
 		}

@@ -134,17 +134,6 @@ func TestThePurgeModeIsFrozenForTheAttempt(t *testing.T) {
 	}
 }
 
-// A run that takes a hold over knows no policy: the task itself says how the old copy goes.
-//
-// Rules: R4.8-11.
-func TestAnAdoptedHoldGoesByItsTasksPurgeMode(t *testing.T) {
-	s := newStory(t)
-	key := s.bind("app", []string{"m2"}, "m1", "m2")
-	s.held(key, func(x *karmada.Task) { x.PurgeMode = karmada.PurgeNever })
-	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
-	require.Empty(t, s.world.Log("release"))
-}
-
 // Rules: R4.8-17, R4.9-7.
 func TestFailover_OldCopiesEndAsSoonAsTheClusterIsReady(t *testing.T) {
 	s := newStory(t)

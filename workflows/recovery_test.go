@@ -146,22 +146,6 @@ func TestKarmada4688And6357PauseStopsDispatchAndResumeGoesOn(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 }
 
-// Rules: R4.9-32, R4.9-33, R4.9-37, R4.9-38, R4.9-41.
-func TestTemporalWeb210And486ACancelledFailoverRestoresUntaintsAndLeavesARecord(t *testing.T) {
-	s := newStory(t)
-	s.bind("tolerates", []string{"m1"}, "m1")
-	unplaceable(s)
-	s.outage(6 * time.Minute)
-	s.at(3*time.Minute, func() { s.order(workflows.UpdateCancel, "it was us") })
-	s.at(6*time.Minute-time.Second, func() {
-		c := s.world.PeekCluster("m1")
-		require.Empty(t, c.Added)
-		require.NotNil(t, c.Stopped)
-		require.Equal(t, "jane", c.Stopped.Who)
-	})
-	require.Equal(t, map[string]phase.Outcome{"app": "Restored", "tolerates": "Abandoned"}, outcomes(s.playTo(phase.FailoverCancelled)))
-}
-
 // Rules: R4.9-44.
 func TestTemporal8106OrdersWithoutWhoOrWhyAreRefused(t *testing.T) {
 	s := newStory(t)

@@ -551,7 +551,7 @@ func TestARestoreAfterAChangeOfReplicas(t *testing.T) {
 // window, counted from the last match, and closes then. Meanwhile no rule is applied.
 //
 // Rules: R4.9-38, R4.9-39, R4.9-41.
-func TestAStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing.T) {
+func TestTemporalWeb210And486AStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing.T) {
 	s, _ := failing(t)
 	tolerant := s.bind("tolerates", []string{"m1"}, "m1", "m2")
 	s.tolerates(tolerant, 3600)
@@ -581,9 +581,9 @@ func TestAStoppedFailoverWaitsUntilNothingHasMatchedForTheWholeWindow(t *testing
 
 // A failover and its migration were terminated. What the next one finds of them it takes
 // over, each by where it stands: onwards while the cluster fails, and by the recovery table
-// once it is well.
+// once it is well. It knows no policy: the task itself says how the old copy goes.
 //
-// Rules: R4.9-46, R4.9-48, R4.9-53.
+// Rules: R4.8-11, R4.9-46, R4.9-48, R4.9-53.
 func TestWhatATerminatedFailoverLeftIsAdoptedWhereItStands(t *testing.T) {
 	for name, c := range map[string]struct {
 		fails   bool

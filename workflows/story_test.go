@@ -18,6 +18,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -256,11 +257,8 @@ func (s *story) hard() []corev1.Taint {
 
 // held gives a binding one hold task for m1, as a migration leaves it that was terminated.
 func (s *story) held(key karmada.BindingKey, changes ...func(*karmada.Task)) {
-	hold, replicas := true, int32(2)
-	task := karmada.Task{
-		FromCluster: "m1", Replicas: &replicas, Reason: karmada.TaskReason, Producer: karmada.Producer, PurgeMode: karmada.PurgeGracefully,
-		Message: s.migration(key), SuppressDeletion: &hold, ClustersBeforeFailover: []string{"m1"},
-	}
+	task := fixtures.Held("m1", 2)
+	task.Message, task.ClustersBeforeFailover, task.CreationTimestamp = s.migration(key), []string{"m1"}, nil
 	for _, change := range changes {
 		change(&task)
 	}
