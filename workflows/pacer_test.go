@@ -17,6 +17,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
 )
 
 var jane = workflows.Order{Who: "jane", Reason: "look first"}
@@ -325,18 +327,30 @@ func TestARequestThatIsNotRepeatedIsForgotten(t *testing.T) {
 	require.NotContains(t, status.Requests, "m1")
 }
 
-// Rules: R4.5-16.
+// The pacer goes on as a new run, and who had a permit writes all the same: the interval over the seam is an interval
+// like any other.
+//
+// Rules: R4.5-16, R4.5-17.
 func TestAContinuedPacerStillKnowsWhatItHadGranted(t *testing.T) {
-	p := newPacing(t)
-	began := p.env.Now()
-	p.state = &workflows.PacerState{
-		Config: p.pace, Schedule: pace.Schedule{Number: 41, Last: began.Add(8 * time.Second)},
-		Requests: map[string]workflows.Request{"m1": {PermitRequest: activities.PermitRequest{Cluster: "m1", FailoverID: "e-m1", Want: 1, Open: true, Every: time.Hour}, Heard: began}},
-	}
-	p.run(30 * time.Second)
-	require.Len(t, p.grants, 1)
-	require.EqualValues(t, 42, p.grants[0].Number)
-	require.Equal(t, 10*time.Second, p.grants[0].First.Sub(began), "the pace after its last permit")
+	first := newPacing(t)
+	first.at(time.Second, func() { first.ask("m1", 100) })
+	first.at(30*time.Second, func() { first.env.SetContinueAsNewSuggested(true) })
+	first.start()
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, first.env.GetWorkflowError(), &again)
+	var params workflows.FleetPacerParams
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &params))
+	granted := params.State.Schedule
+	require.Greater(t, granted.Number, int64(10))
+
+	next := newPacing(t)
+	next.env.SetStartTime(first.env.Now())
+	next.state, next.wants = params.State, first.wants
+	next.at(100*time.Millisecond, func() { next.ask("m1", 1) })
+	next.run(30 * time.Second)
+	require.Len(t, next.grants, 1)
+	require.Equal(t, granted.Number+1, next.grants[0].Number)
+	require.Equal(t, 2*time.Second, next.grants[0].First.Sub(granted.Last), "the pace after its last permit")
 }
 
 // Rules: R4.5-33.
