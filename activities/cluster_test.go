@@ -462,7 +462,7 @@ func TestAnEvictionUnderASoftTaintAsksWhetherItsOwnSecondsHaveRunOut(t *testing.
 		"they have":                       {policy: softPolicy(60), moves: true},
 		"they have not":                   {policy: softPolicy(61)},
 		"it has no spec.failover":         {},
-		"nobody read how long":            {policy: rules.Policy{ClusterFailover: true}},
+		"how long was not read":           {policy: rules.Policy{ClusterFailover: true}},
 		"its rule matches no more":        {policy: softPolicy(60), world: func(b *bench) { b.network(corev1.ConditionTrue) }},
 		"an operator took the taint away": {policy: softPolicy(60), world: func(b *bench) { b.world.DropTaint("m1", slowKey) }},
 		"clusterTolerations do not aid":   {policy: tolerant, moves: true},

@@ -24,16 +24,17 @@ func (c *Client) Cluster(ctx context.Context, name string) (karmada.Cluster, err
 	return get(ctx, c.requester, request{resource: clusterResource, name: name}, DecodeCluster)
 }
 
-// Clusters reads every member cluster. Those whose text is that of the last list are not decoded again: nobody
-// changes a cluster that was read.
+// Clusters reads every member cluster. Those whose text is that of the last list are not decoded again, so the
+// caller must not change what a cluster refers to.
 func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
-	last, decoded := c.clusters.Load(), map[string]decodedCluster{}
+	var last map[string]decodedCluster
+	if before := c.clusters.Load(); before != nil {
+		last = *before
+	}
+	decoded := map[string]decodedCluster{}
 	all, err := listAll(ctx, c.requester, clusterResource, func(raw []byte) karmada.Cluster {
-		var d decodedCluster
-		if last != nil {
-			d = (*last)[string(raw)]
-		}
-		if d.text == "" {
+		d, same := last[string(raw)]
+		if !same {
 			d = decodedCluster{string(raw), DecodeCluster(raw)}
 		}
 		decoded[d.text] = d

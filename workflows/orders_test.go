@@ -31,7 +31,7 @@ func (s *story) must(verb string, key karmada.BindingKey, putBack bool) {
 	s.accept(s.orderOne(verb, key, putBack))
 }
 
-// refuses is orderOne for a put-back that its migration refuses: who ordered it is told why, and soon.
+// refuses is orderOne for a put-back that its migration refuses: the operator gets the reason, and soon.
 func (s *story) refuses(at time.Duration, key karmada.BindingKey, why string) {
 	var ordered *answer
 	s.at(at, func() { ordered = s.orderOne(workflows.UpdatePutBack, key, false) })

@@ -48,9 +48,9 @@ func (m *measurement) title() string {
 		m.size("; %d bindings in all, %d clusters, of which %d failed"))
 }
 
-// size names what is not so in most measurements.
+// size names what is not so in most measurements, empty where all of it is.
 func (m *measurement) size(format string) string {
-	if m.Fleet == 0 {
+	if m.Fleet == 0 && m.Clusters == defaultClusters && m.Failovers == 1 {
 		return ""
 	}
 	return fmt.Sprintf(format, m.Fleet, m.Clusters, m.Failovers)

@@ -27,10 +27,13 @@ var (
 	benchScheduler = flag.String("measure-scheduler", "instant", "the lab's scheduler: instant, or slow as Karmada's own")
 	benchWorkers   = flag.Int("measure-workers", 1, "so many workers share the task queue")
 	benchFleet     = flag.Int("measure-fleet", 0, "so many bindings in all; those beyond -measure run on other clusters")
-	benchClusters  = flag.Int("measure-clusters", 4, "so many clusters")
+	benchClusters  = flag.Int("measure-clusters", defaultClusters, "so many clusters")
 	benchFailovers = flag.Int("measure-failovers", 1, "the bindings are on so many clusters, which fail at once")
 	benchProfile   = flag.String("measure-profile", "profile", "what is profiled in the worker: profile (processor time), mutex or block")
 )
+
+// defaultClusters is how many clusters a measurement has that names no number.
+const defaultClusters = 4
 
 func benchStory() story {
 	return story{name: "bench", short: "bench", size: *benchClusters, alone: true, space: "bench"}
@@ -56,6 +59,7 @@ func TestBench(t *testing.T) {
 	require.Positive(t, *benchWorkers, "WORKERS: want 1 or more")
 	require.Positive(t, *benchFailovers, "FAILOVERS: want 1 or more")
 	require.GreaterOrEqual(t, *benchClusters, *benchFailovers+2, "CLUSTERS: want those that fail, one that takes their bindings, and another")
+	require.True(t, *benchFleet == 0 || *benchFleet >= *benched, "FLEET=%d: want N=%d or more, those that move are among them", *benchFleet, *benched)
 	patience = max(patience, time.Duration(*benched)*time.Second/2)
 	s := &scene{T: t, world: shared, story: benchStory(), ctx: t.Context(), asked: map[string]bool{}, pause: time.Second}
 	profiles, err := freeAddress(t.Context())

@@ -63,7 +63,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 	}
 }
 
-// parse reads the rules in order; a problem is a line that nobody could rely on.
+// parse reads the rules in order; a problem is a line that cannot be relied on.
 func parse(text string) (rules, problems []string) {
 	section, next := "", 1
 	for line := range strings.Lines(text) {

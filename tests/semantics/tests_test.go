@@ -32,10 +32,10 @@ func namedByTests(t *testing.T) map[string][]string {
 func testFiles(t *testing.T) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		switch aside := strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin"; {
+		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != root && aside:
+		case entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin"):
 			return fs.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(name, "_test.go"):
 			files = append(files, name)

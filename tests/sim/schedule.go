@@ -201,10 +201,10 @@ func number[T any](w *words, key string, otherwise T) T {
 	return otherwise
 }
 
-// end says what is wrong with a line, and what of it nobody has taken.
+// end is what is wrong with a line, and what of it was not understood.
 func (w *words) end() error {
 	if w.err == nil && len(w.left) > 0 {
-		return fmt.Errorf("nobody knows %v", w.left)
+		return fmt.Errorf("unknown: %v", w.left)
 	}
 	return w.err
 }

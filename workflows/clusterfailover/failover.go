@@ -226,8 +226,7 @@ const maxHistory = 20_000_000
 // looks at everything again, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (f *failover) full() bool {
-	f.lull.See(f.ctx)
-	return f.waited && f.lull.Comes(f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
+	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
 }
 
 func (f *failover) fullHistory() bool {

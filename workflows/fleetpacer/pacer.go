@@ -109,8 +109,7 @@ func (p *pacer) setAlarm() {
 }
 
 func (p *pacer) full() bool {
-	p.lull.See(p.ctx)
-	return p.waited && p.lull.Comes(0) && (flow.FullHistory(p.ctx, 0) || p.claims >= maxClaims) && workflow.AllHandlersFinished(p.ctx)
+	return p.waited && p.lull.Comes(p.ctx, 0) && (flow.FullHistory(p.ctx, 0) || p.claims >= maxClaims) && workflow.AllHandlersFinished(p.ctx)
 }
 
 func (p *pacer) now() time.Time { return workflow.Now(p.ctx) }

@@ -126,12 +126,13 @@ func FullHistory(ctx workflow.Context, events int) bool {
 // few events is a moment in which little happens, and is not one that was begun again.
 type Lull struct{ length, brought int }
 
+// fewEvents are at most as many as a task of a lull brings.
 const fewEvents = 12
 
 // LongRun is how many events make the server suggest a new run.
 const LongRun = 4000
 
-// See notes where the current task begins. It is called in each turn, and before Comes.
+// See notes where the current task begins. It is called at the beginning of each turn.
 func (l *Lull) See(ctx workflow.Context) {
 	if length := workflow.GetInfo(ctx).GetCurrentHistoryLength(); length != l.length {
 		l.brought, l.length = length-l.length, length
@@ -140,7 +141,8 @@ func (l *Lull) See(ctx workflow.Context) {
 
 // Comes reports whether the current task brought few events, or no lull came until the history was twice as long as it
 // should be; events is what FullHistory takes.
-func (l *Lull) Comes(events int) bool {
+func (l *Lull) Comes(ctx workflow.Context, events int) bool {
+	l.See(ctx)
 	return l.brought <= fewEvents || l.length >= 2*cmp.Or(events, LongRun)
 }
 

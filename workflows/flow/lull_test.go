@@ -28,7 +28,7 @@ func TestLull(t *testing.T) {
 					env.SetCurrentHistoryLength(length)
 					lull.See(ctx)
 				}
-				require.Equal(t, test.comes, lull.Comes(3500))
+				require.Equal(t, test.comes, lull.Comes(ctx, 3500))
 				return nil
 			})
 			require.NoError(t, env.GetWorkflowError())
