@@ -136,13 +136,13 @@ load-virtual: toolchain
 
 load-servers: toolchain lab-bin build
 	@mkdir -p .test
-	@go test -count=1 -timeout 30m -v ./tests/e2e -run 'TestLoadOnTheAPIServer|TestSignalsBeyondTheCap' -load >.test/load.log 2>&1; status=$$?; \
+	@go test -count=1 -timeout 30m -v ./tests/e2e -run 'TestLoadOnTheAPIServer|TestSignalsBeyondTheCap' -load >.test/load.log 2>&1 && status=0 || status=$$?; \
 	grep '^stories: ' .test/load.log || tail -40 .test/load.log; exit $$status
 
 .PHONY: pace
 pace: toolchain lab-bin build ## Hold 200 evictions to the pace on real servers, half an hour for all rates, failovers and disturbances (ROW=rate=5)
 	@mkdir -p .test
-	@go test -count=1 -timeout 90m -v ./tests/e2e -run 'TestPaceLaw/$(ROW)' -load >.test/pace.log 2>&1; status=$$?; \
+	@go test -count=1 -timeout 90m -v ./tests/e2e -run 'TestPaceLaw/$(ROW)' -load >.test/pace.log 2>&1 && status=0 || status=$$?; \
 	grep -a -e '^stories: pace: ' -e '^ *--- FAIL' .test/pace.log || tail -40 .test/pace.log; exit $$status
 
 .PHONY: bench
@@ -153,7 +153,7 @@ bench: $(if $(filter postgres,$(TEMPORAL)),postgres) toolchain lab-bin build ## 
 		for n in $(if $(filter-out file default undefined,$(origin N)),$(N),300); do for run in $$(seq $(or $(RUNS),1)); do \
 		go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestBench$$' -measure $$n -measure-scheduler $$scheduler -measure-workers $$workers -measure-profile $(or $(PROFILE),profile) \
 		-measure-fleet $(or $(FLEET),0) -measure-clusters $(or $(CLUSTERS),4) -measure-failovers $(or $(FAILOVERS),1) \
-		-measure-to "$(CURDIR)/.test/bench" $(if $(TEMPORAL),-temporal-database $(TEMPORAL)) >.test/bench.log 2>&1; status=$$?; \
+		-measure-to "$(CURDIR)/.test/bench" $(if $(TEMPORAL),-temporal-database $(TEMPORAL)) >.test/bench.log 2>&1 && status=0 || status=$$?; \
 		grep -a '^stories: bench: ' .test/bench.log || true; [ $$status = 0 ] || { tail -40 .test/bench.log; exit $$status; }; done; done; done; done
 	@cat .test/bench.table
 	@$(if $(BASELINE),go run golang.org/x/perf/cmd/benchstat@$(BENCHSTAT) $(BASELINE) .test/bench.txt)
@@ -174,7 +174,7 @@ test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
 .PHONY: test-karmada
 test-karmada: karmada-bin build ## Run the stories on a real Karmada, built from KARMADA_SRC=<a checkout of karmada-io/karmada> (STORY=<part of a name>)
 	@mkdir -p .test
-	@go test -count=1 -timeout 120m -v ./tests/e2e -run 'TestStories/$(STORY)' -karmada "$(CURDIR)/$(KARMADA_BIN)" >.test/karmada.log 2>&1; status=$$?; \
+	@go test -count=1 -timeout 120m -v ./tests/e2e -run 'TestStories/$(STORY)' -karmada "$(CURDIR)/$(KARMADA_BIN)" >.test/karmada.log 2>&1 && status=0 || status=$$?; \
 	grep -a -e '^stories: ' -e '^ *--- FAIL' .test/karmada.log || tail -40 .test/karmada.log; exit $$status
 
 # Temporal's restart is a cell of crash_sample, list queries are in documents, and a Temporal without
@@ -183,7 +183,7 @@ POSTGRES_STORIES := full_evacuation|worker_killed_between_write_and_acknowledgem
 .PHONY: test-postgres
 test-postgres: postgres toolchain lab-bin build ## Run the stories of crashes, restarts and list queries with Temporal on PostgreSQL
 	@mkdir -p .test
-	@go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestStories/^($(POSTGRES_STORIES))$$' -labs 2 -temporal-database postgres >.test/postgres.log 2>&1; status=$$?; \
+	@go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestStories/^($(POSTGRES_STORIES))$$' -labs 2 -temporal-database postgres >.test/postgres.log 2>&1 && status=0 || status=$$?; \
 	grep -a -e '^stories: ' -e '^ *--- FAIL' .test/postgres.log | grep -v 'NOT TOLD' || tail -40 .test/postgres.log; exit $$status
 
 # What was played at a commit is not played again; `rm -r .test/chaos` forgets.
@@ -195,14 +195,14 @@ SHARD ?= 1/1
 chaos: toolchain lab-bin build ## Kill everything before and after every effect, an hour long (LANES=6, FOR=20m, SHARD=1/8, STORY=, VICTIM=, POINT=)
 	@mkdir -p .test
 	@go test -count=1 -timeout 0 -v ./tests/e2e -run TestCrashMatrix -chaos "$(CURDIR)/$(CHAOS)" -lanes $(LANES) -for $(FOR) -shard $(SHARD) \
-		-chaos-story "$(STORY)" -victim "$(VICTIM)" -point "$(POINT)" >.test/chaos.log 2>&1; status=$$?; \
+		-chaos-story "$(STORY)" -victim "$(VICTIM)" -point "$(POINT)" >.test/chaos.log 2>&1 && status=0 || status=$$?; \
 	grep '^stories: ' .test/chaos.log || tail -40 .test/chaos.log; exit $$status
 
 .PHONY: outages
 LASTING ?= 12s
 outages: toolchain lab-bin build ## Have API server and Temporal away in every way, in the middle of a migration (ROW=<part of a name>, LASTING=2m)
 	@mkdir -p .test
-	@go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestOutages/$(ROW)' -lasting "$(LASTING)" -chaos "$(CURDIR)/$(CHAOS)" >.test/outages.log 2>&1; status=$$?; \
+	@go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestOutages/$(ROW)' -lasting "$(LASTING)" -chaos "$(CURDIR)/$(CHAOS)" >.test/outages.log 2>&1 && status=0 || status=$$?; \
 	grep -e '^stories: ' -e '^ *--- FAIL' .test/outages.log || tail -40 .test/outages.log; exit $$status
 
 .PHONY: upgrade
