@@ -87,6 +87,12 @@ type FailoverState struct {
 	Bans      bool                     `json:"bans,omitempty"`     // Lifeboat tasks keep the drained cluster from the scheduler
 	// Beside: Karmada's own taint manager was seen to evict from the cluster, and no operator has resumed since.
 	Beside bool `json:"beside,omitempty"`
+	Unheld bool `json:"unheld,omitempty"` // it evicts more last copies than may move at once
+
+	// What is to be looked at. A run that goes on from another goes on with it.
+	ListDirty  bool `json:"listDirty,omitempty"`  // the affected set needs a fresh list
+	AdoptDirty bool `json:"adoptDirty,omitempty"` // a task, taint or annotation of Lifeboat may have no owner
+	AdoptNow   bool `json:"adoptNow,omitempty"`   // and said so; a failover's own first look can wait while it only cordons
 
 	// Attention is why the failover itself needs an operator's eyes, the most urgent cause first. It
 	// is made again from what stands in each turn.

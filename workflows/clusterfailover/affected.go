@@ -48,7 +48,7 @@ func (a *affected) refresh() {
 // after the taint.
 func (a *affected) foresee(taints []corev1.Taint) {
 	a.relist(a.judgement.softMatters())
-	if a.listDirty {
+	if a.st.ListDirty {
 		return
 	}
 	a.policies.foresee(taints)
@@ -61,9 +61,9 @@ func (a *affected) foresee(taints []corev1.Taint) {
 func (a *affected) nextList() time.Time {
 	n := time.Duration(a.targeting() + len(a.st.Migrations))
 	switch {
-	case a.listDirty && (!a.listed || n < longList):
+	case a.st.ListDirty && (!a.listed || n < longList):
 		return a.now()
-	case a.listDirty:
+	case a.st.ListDirty:
 		return a.st.Listed.Add(n * time.Millisecond)
 	default:
 		return a.st.Listed.Add(max(a.st.Terms.Relist, n*15*time.Millisecond))
@@ -97,7 +97,7 @@ func (a *affected) changed(m workflows.BindingsChanged) {
 			a.evictor.found(b)
 		}
 		if b.Deleted || (moving && move.Placed) || (!queued && !moving) {
-			a.listDirty, a.dirty = true, true
+			a.st.ListDirty, a.dirty = true, true
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (a *affected) changed(m workflows.BindingsChanged) {
 // relist reads the affected set page by page. Policies of bindings that are known
 // already stay frozen; soft reads what was not read of them so far.
 func (a *affected) relist(soft bool) {
-	a.listDirty = false
+	a.st.ListDirty = false
 	found := map[string]bool{}
 	policies := a.st.Queue.PolicyIndex()
 	for page := (activities.Page{}); ; {
@@ -114,7 +114,7 @@ func (a *affected) relist(soft bool) {
 		})
 		if err != nil {
 			a.log.Error("could not list bindings", "error", err)
-			a.listDirty = true
+			a.st.ListDirty = true
 			a.backOff()
 			return
 		}

@@ -84,9 +84,9 @@ func TestASearchForOrphansThatFailedIsMadeAgain(t *testing.T) {
 	}
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		f := bare()
-		f.ctx, f.adoptDirty, f.st.UID = ctx, true, "u"
+		f.ctx, f.st.AdoptDirty, f.st.UID = ctx, true, "u"
 		f.orphans.search()
-		require.True(t, f.adoptDirty)
+		require.True(t, f.st.AdoptDirty)
 	}, flowtest.Acts{activities.NameFindOrphans: fails})
 }
 
@@ -181,7 +181,7 @@ func TestAnOrderThatCameWithTheLastActIsObeyedBeforeTheClose(t *testing.T) {
 		f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
 		f.st.FailoverID, f.st.Attempt, f.st.Phase, f.st.Terms.Mode = "e", 1, phase.FailoverStopped, rules.ModeEnforce
 		f.st.Stopped = &workflows.Order{Who: "jane", Reason: "a drill"}
-		f.st.ClosedAt, f.st.Untainted, f.adoptDirty = workflow.Now(ctx), workflow.Now(ctx), false
+		f.st.ClosedAt, f.st.Untainted, f.st.AdoptDirty = workflow.Now(ctx), workflow.Now(ctx), false
 		workflow.Go(ctx, func(workflow.Context) {
 			f.wholeOrders.acceptResume(workflows.ScopedOrder{Order: workflows.Order{Who: "joe", Reason: "go on"}})
 		})

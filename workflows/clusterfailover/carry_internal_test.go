@@ -306,9 +306,9 @@ func TestWhatObserveJudgedAndWhatIsBlockedIsCarriedInBounds(t *testing.T) {
 		f.st.Queue.Index()
 		f.affected.join(activities.Targeting{Key: judged.Key, UID: judged.UID}, rules.Policy{}, map[string]int{})
 		require.Len(t, f.st.Items, n-n/50, "it is not queued again")
-		f.listDirty = false
+		f.st.ListDirty = false
 		f.affected.changed(workflows.BindingsChanged{Bindings: []proof.BindingFact{{Key: judged.Key, UID: judged.UID}}})
-		require.False(t, f.listDirty, "a change of it is no reason to list")
+		require.False(t, f.st.ListDirty, "a change of it is no reason to list")
 		raw, err := json.Marshal(f.carry())
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(raw), 1_000_500)
@@ -442,4 +442,32 @@ func TestAParentThatWaitsForItsPermitObeysAPauseAndASnooze(t *testing.T) {
 		require.Contains(t, f.standing.snooze(snooze), "1 due times moved later", "it is due, and held off its write")
 		require.False(t, f.dispatcher.next().ok)
 	})
+}
+
+// A failover looks for what is there. A run that goes on from another knows it, and looks at what that had still to look at.
+//
+// Rules: R4.4-14, R4.9-47.
+func TestARunThatGoesOnLooksOnlyAtWhatWasLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		before          workflows.FailoverState
+		lists, looksFor bool
+	}{
+		"the first run":       {lists: true, looksFor: true},
+		"nothing was left":    {before: workflows.FailoverState{FailoverID: "e"}},
+		"a list":              {before: workflows.FailoverState{FailoverID: "e", ListDirty: true}, lists: true},
+		"a search for owners": {before: workflows.FailoverState{FailoverID: "e", AdoptDirty: true}, looksFor: true},
+		"those it cannot carry": {
+			before: workflows.FailoverState{FailoverID: "e", Queue: queue.Queue{LaterIdle: []*queue.BindingSet{{}}}}, lists: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flowtest.InWorkflow(t, func(ctx workflow.Context) {
+				f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1", State: &c.before})
+				p := f.carry()
+				require.Equal(t, c.lists, p.State.ListDirty)
+				require.Equal(t, c.looksFor, p.State.AdoptDirty)
+				require.True(t, f.clusterDirty, "each arms the timers of its windows")
+			})
+		})
+	}
 }

@@ -121,7 +121,7 @@ func (c *children) started(s starting, err error) {
 		delete(c.st.Migrations, key)
 		c.log.Error("could not start a migration", "binding", key, "error", err)
 		if s.adopts {
-			c.adoptDirty = true // its task stands, and no migration works on it
+			c.st.AdoptDirty = true // its task stands, and no migration works on it
 			c.backOff()
 		} else {
 			c.waiting.block(&s.item, reason.Unreachable, err.Error())
@@ -220,7 +220,7 @@ func (c *children) signal(m workflows.Migration, name string, message any) (told
 		return true // it reported its end meanwhile
 	}
 	delete(c.st.Migrations, m.Key.String())
-	c.adoptDirty, c.listDirty, c.dirty = true, true, true
+	c.st.AdoptDirty, c.st.ListDirty, c.dirty = true, true, true
 	c.endedOutside(m)
 	return false
 }
@@ -315,11 +315,11 @@ func (c *children) inFlight() (inFlight, waiting int) {
 // is still to be adopted. Where the queue is closed nothing is listed, which would find
 // out those that were terminated.
 func (c *children) allEnded() bool {
-	if c.adoptDirty {
+	if c.st.AdoptDirty {
 		return false
 	}
 	c.pokeSilent()
-	return len(c.st.Migrations) == 0 && !c.adoptDirty
+	return len(c.st.Migrations) == 0 && !c.st.AdoptDirty
 }
 
 // restoresOpen: an unplaced migration has neither been restored nor had its time for that.

@@ -90,7 +90,7 @@ func (co *clusterOrders) obeyDrain(by workflows.Order, d *karmada.Drain) (string
 		co.draining.begin()
 	}
 	co.judgement.drained(d)
-	co.listDirty = true
+	co.st.ListDirty = true
 	_ = workflow.UpsertMemo(co.ctx, map[string]any{MemoDrain: by.Line()})
 	return "draining: every binding moves off it at the fleet's pace, its old copy held until the new one is healthy", nil
 }

@@ -113,8 +113,10 @@ func newFailover(ctx workflow.Context, p workflows.ClusterFailoverParams) *failo
 	}
 	r.st.Standing = r.st.StandingOrders.Index()
 	r.st.Runs++
-	// Every run first looks for itself: a fact may have reached a run that had just closed.
-	r.clusterDirty, r.adoptDirty, r.listDirty = true, true, true
+	first, left := r.st.FailoverID == "", len(r.st.Later)+len(r.st.LaterIdle) > 0
+	r.st.AdoptDirty = r.st.AdoptDirty || first
+	r.st.ListDirty = r.st.ListDirty || first || left // a list brings back what was left for later
+	r.clusterDirty = true                            // and the timers of the windows with it
 	return newParts(r)
 }
 
@@ -189,7 +191,7 @@ func (f *failover) newAttempt() {
 	f.trail.attempt(f.st.NextAttempt(f.now()))
 	f.waiting.freeze(f.st.Pace.Tier == pace.TierHalted)
 	f.st.Frozen = f.st.Frozen.Since(slices.Concat(f.st.Cluster.Hard, f.st.Cluster.Soft, f.st.Cluster.Foreign))
-	f.listDirty, f.clusterDirty = true, true
+	f.st.ListDirty, f.clusterDirty = true, true
 }
 
 // act runs the phase once.
@@ -226,7 +228,7 @@ const maxHistory = 20_000_000
 // looks at everything again, so any moment between two turns will do; one that has
 // not waited yet has done nothing else, and would only be followed by its like.
 func (f *failover) full() bool {
-	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks) == 0
+	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks)+len(f.children.former) == 0
 }
 
 func (f *failover) fullHistory() bool {

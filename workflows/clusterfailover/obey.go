@@ -85,7 +85,7 @@ func (f *failover) beginEnforcing(asked *enforcement) (string, error) {
 	f.endObserving(asked.order)
 	f.st.Terms = b.Terms
 	f.publisher.showMode()
-	f.adoptDirty, f.dirty = true, true
+	f.st.AdoptDirty, f.dirty = true, true
 	return "enforced from now on, as a new attempt: everything is listed and judged anew", nil
 }
 

@@ -114,11 +114,11 @@ func TestAResultOfAnOlderAttemptClosesNothingOfThisOne(t *testing.T) {
 		relisted(f, o.Binding)
 		require.True(t, f.st.Migrations[o.Binding.String()].Again, "queued behind the older one")
 		require.Empty(t, f.st.Items)
-		f.listDirty = false
+		f.st.ListDirty = false
 		f.reported(report)
 		require.Empty(t, f.st.Results, "nothing of this attempt is closed")
 		require.Equal(t, map[string]int{"Migrated": 1}, f.st.Past[0].Counts)
-		require.True(t, f.listDirty, "it is read anew")
+		require.True(t, f.st.ListDirty, "it is read anew")
 		relisted(f, o.Binding)
 		require.Len(t, f.st.Items, 1)
 

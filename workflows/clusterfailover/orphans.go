@@ -29,17 +29,17 @@ type orphans struct {
 func (or *orphans) search() {
 	or.children.dismissFormerChildren()
 	or.evictor.holdMore()
-	if !or.adoptDirty || or.st.UID == "" && or.st.GoneAt.IsZero() || or.waits() {
+	if !or.st.AdoptDirty || or.st.UID == "" && or.st.GoneAt.IsZero() || or.waits() {
 		return
 	}
-	or.adoptDirty, or.adoptNow = false, false
+	or.st.AdoptDirty, or.st.AdoptNow = false, false
 	var dead []activities.Orphan
 	for page := (activities.Page{}); ; {
 		ctx := flow.Doing(or.ctx, "look for Lifeboat hold tasks on "+or.cluster+" that nobody owns")
 		p, err := flow.Run[activities.OrphanPage](ctx, activities.NameFindOrphans, activities.OrphanRequest{Cluster: or.cluster, Page: page, Drain: or.st.Cluster.Drain})
 		if err != nil {
 			or.log.Error("could not look for orphans", "error", err)
-			or.adoptDirty, or.adoptNow = true, true // what stands there still has no owner
+			or.st.AdoptDirty, or.st.AdoptNow = true, true // what stands there still has no owner
 			return
 		}
 		for _, b := range p.Evicted {
@@ -66,7 +66,7 @@ func (or *orphans) search() {
 // waits reports whether the look for hold tasks with which a run begins can wait: it reads every
 // binding, and a cluster that is only cordoned has none of this failover's.
 func (or *orphans) waits() bool {
-	if or.adoptNow || or.st.Phase == phase.FailoverSettling {
+	if or.st.AdoptNow || or.st.Phase == phase.FailoverSettling {
 		return false // a failover that settles sees its last hold task go before it closes
 	}
 	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.thisFailureStands() && or.judgement.nothingOfOurs()
@@ -88,7 +88,7 @@ func (or *orphans) dropHolders(dead []activities.Orphan) {
 		request := activities.HolderRequest{Cluster: or.cluster, Mode: or.st.Terms.Mode, Key: h.Key, Holder: h.Owner}
 		if err := workflow.ExecuteActivity(ctx, activities.NameDropHolder, request).Get(ctx, nil); err != nil {
 			or.log.Error("could not drop a dead holder", "binding", h.Key.String(), "holder", h.Owner, "error", err)
-			or.adoptDirty = true
+			or.st.AdoptDirty = true
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (or *orphans) asked(m workflows.Adopt) {
 		m.By.Who, m.By.Reason = reason.Summary(m.By.Who), reason.Summary(m.By.Reason)
 		or.trail.ordered(workflows.OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
-	or.adoptDirty, or.adoptNow, or.clusterDirty, or.dirty = true, true, true, true
+	or.st.AdoptDirty, or.st.AdoptNow, or.clusterDirty, or.dirty = true, true, true, true
 }
 
 // evictor is a second evictor: Karmada's own taint manager, which evicts beside this failover.
@@ -110,7 +110,6 @@ type evictor struct {
 	*run
 	standing *standing
 	children *children
-	unheld   bool            // there were more last copies to hold than may move at once
 	lookedAt map[string]bool // bindings that Karmada evicts, and that were looked at for that
 }
 
@@ -146,19 +145,19 @@ func (v *evictor) hold(found []proof.BindingFact) {
 		switch {
 		case moving:
 		case b.LastCopy && len(v.st.Migrations) >= v.st.Terms.Waiting:
-			v.unheld = true
+			v.st.Unheld = true
 		case b.LastCopy:
 			v.children.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
 		case !v.lookedAt[key]:
-			v.lookedAt[key], v.adoptDirty, v.adoptNow = true, true, true
+			v.lookedAt[key], v.st.AdoptDirty, v.st.AdoptNow = true, true, true
 		}
 	}
 }
 
 // holdMore looks again for last copies that no task holds, once there is room.
 func (v *evictor) holdMore() {
-	if v.unheld && len(v.st.Migrations) <= v.st.Terms.Waiting/2 {
-		v.unheld, v.adoptDirty, v.adoptNow = false, true, true
+	if v.st.Unheld && len(v.st.Migrations) <= v.st.Terms.Waiting/2 {
+		v.st.Unheld, v.st.AdoptDirty, v.st.AdoptNow = false, true, true
 	}
 }
 
@@ -167,7 +166,7 @@ func (v *evictor) holdMore() {
 func (v *evictor) resumed() {
 	if v.st.Beside {
 		v.st.Beside = false
-		v.adoptDirty, v.adoptNow, v.listDirty = true, true, true
+		v.st.AdoptDirty, v.st.AdoptNow, v.st.ListDirty = true, true, true
 		clear(v.lookedAt)
 	}
 }

@@ -162,7 +162,7 @@ func (f *failover) actRecovering() {
 	switch {
 	case f.judgement.thisFailureStands():
 		f.st.WellSince = time.Time{}
-		f.listDirty = true
+		f.st.ListDirty = true
 		f.on(phase.EventConditionsBad, reason.ConditionsMatch)
 	case f.judgement.wellForLong():
 		f.on(phase.EventRecoveryConfirmed, reason.ClusterRecovered)
@@ -173,7 +173,7 @@ func (f *failover) actRecovering() {
 // migrations and pending purge to their end.
 func (f *failover) actSettling() {
 	f.closeQueue(nil)
-	if f.adoptDirty && !f.judgement.thisFailureStands() {
+	if f.st.AdoptDirty && !f.judgement.thisFailureStands() {
 		return // a hold without an owner was found on the way: it is restored before the untaint
 	}
 	switch {

@@ -97,7 +97,7 @@ func (p *preCheck) takeAnswers(c *checking) {
 	}
 	p.st.Queue.Sweep()
 	p.fences.start()
-	p.dirty = p.dirty || p.adoptDirty
+	p.dirty = p.dirty || p.st.AdoptDirty
 }
 
 // toCheck is what a check is asked about one item, with what is frozen of it.
@@ -136,7 +136,7 @@ func (p *preCheck) checked(i *queue.Item, c activities.Check) {
 		end.Outcome = phase.OutcomeMovedByOthers
 		if c.Held {
 			// A Lifeboat task without a Lifeboat move: adopt it.
-			p.adoptDirty = true
+			p.st.AdoptDirty = true
 			i.State = queue.Ended
 			return
 		}

@@ -51,14 +51,14 @@ func (c *children) finished(r workflows.MigrationReport, m workflows.Migration, 
 		c.outcomes.keepIn(r.Attempt, *r.Result)
 	}
 	if m.Again {
-		c.listDirty = true
+		c.st.ListDirty = true
 	}
 }
 
 // finishedElsewhere takes the end of an older failover's migration: it is no outcome
 // of this one, and its binding may be affected again. What it still owes is Lifeboat's to see.
 func (c *children) finishedElsewhere(r workflows.MigrationReport) {
-	c.listDirty = true
+	c.st.ListDirty = true
 	c.outcomes.owe(r.Result.PendingPurge)
 }
 
@@ -86,7 +86,7 @@ func (c *children) blocked(r workflows.MigrationReport, m workflows.Migration) {
 func (c *children) requeue(r record.Result, m workflows.Migration) {
 	i := queue.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Affected: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
 	if c.st.Queue.PolicyOf(&i) == nil {
-		c.listDirty = true // adopted without a policy: the list freezes one
+		c.st.ListDirty = true // adopted without a policy: the list freezes one
 		return
 	}
 	c.waiting.block(&i, r.Reason, r.Message)

@@ -53,9 +53,6 @@ func (r *run) backOff() {
 type agenda struct {
 	dirty        bool      // something was received since the last turn
 	clusterDirty bool      // the cluster needs a fresh judgement
-	listDirty    bool      // the affected set needs a fresh list
-	adoptDirty   bool      // a task, taint or annotation of Lifeboat may have no owner
-	adoptNow     bool      // and said so; a run's own first look can wait while it only cordons
 	prepared     time.Time // the confirmation that this run has prepared for
 	nextAssess   time.Time
 	notBefore    time.Time // no timer wakes earlier: an act was refused
