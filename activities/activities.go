@@ -27,6 +27,7 @@ type Activities struct {
 	// Applications: nil: no earlier failover of an application is known, as in a plan.
 	Applications Applications
 	Pacer        Pacer
+	Failovers    Failovers
 	Prober       Prober // nil: no probes
 	// Controller is the leader Lease of the controller itself; nil: migrations look more often.
 	Controller ManagerReader
@@ -98,6 +99,7 @@ func (a *Activities) ByName() map[string]any {
 		NameDropHolder:        on(a.dependents, dependents.DropHolder),
 		NameLiftBans:          on(a.leftovers, leftovers.LiftBans),
 		NameRecordAudit:       a.RecordAudit,
+		NameReportMigration:   a.ReportMigration,
 	}
 }
 

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -209,6 +210,15 @@ type Applications interface {
 	// Arrivals are those of the closed run of an application failover before the one given.
 	Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, error)
 }
+
+// Failovers takes what migrations report.
+type Failovers interface {
+	// Report hands a report to the failover of a workflow id; [ErrNotRunning] where it does not run.
+	Report(ctx context.Context, failover string, r MigrationReport) error
+}
+
+// ErrNotRunning says that a workflow does not run.
+var ErrNotRunning = errors.New("it does not run")
 
 // PacerMemory is what the pacer's previous run left behind.
 type PacerMemory struct {

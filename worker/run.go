@@ -179,9 +179,11 @@ func assemble(
 
 		Applications: ports.Applications{Client: temporal.Client},
 		Pacer: ports.Pacer{
-			Client: temporal.Client, Instance: c.Instance, Uses: new(ports.Uses),
+			Client: temporal.Client, Instance: c.Instance, Uses: new(ports.Batches[workflows.PermitUse]),
 			Converter: cmp.Or(temporal.Options.DataConverter, converter.GetDefaultDataConverter()),
 		},
+		Failovers: ports.Failovers{Client: temporal.Client, Reports: new(ports.Batches[activities.MigrationReport])},
+
 		Prober:  prober(c, karmada),
 		Manager: recent.Manager(lease(karmada, c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name)),
 

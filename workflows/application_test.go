@@ -500,10 +500,10 @@ func TestApplicationFailover_AnotherHandMovesItFirst_ItMovesFromThere(t *testing
 		s.world.Change(key, func(b *karmada.Binding) { b.Clusters[0].Name = "m2" })
 		s.world.PutWork(karmada.Work{Namespace: "karmada-es-m2", Name: "shop-app", Cluster: "m2", UID: "w2"})
 		s.health(key, "m2", karmada.HealthUnhealthy)
-		err := s.env.SignalWorkflowByID(workflows.ApplicationFailoverID("", key), workflows.SignalMigrationReport, workflows.MigrationReport{
+		err := s.env.SignalWorkflowByID(workflows.ApplicationFailoverID("", key), workflows.SignalMigrationReports, workflows.MigrationReports{Reports: []activities.MigrationReport{{
 			FailoverID: "first", Attempt: 1, Key: key, UID: uid, Phase: phase.MigrationDone,
 			Result: &record.Result{Key: key, UID: uid, Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers},
-		})
+		}}})
 		require.NoError(t, err)
 	})
 	s.at(3*time.Minute, func() { require.Len(t, s.world.Log("evict"), 1) })

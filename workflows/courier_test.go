@@ -115,8 +115,8 @@ func (o *courierOutbound) UpsertTypedSearchAttributes(ctx workflow.Context, with
 }
 
 func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
-	if report, ok := arg.(workflows.MigrationReport); ok {
-		o.s.reports = append(o.s.reports, report)
+	if m, ok := arg.(workflows.MigrationReports); ok {
+		o.s.reports = append(o.s.reports, m.Reports...)
 	}
 	if report, ok := arg.(workflows.PermitsUsed); ok {
 		o.s.used = append(o.s.used, report.Used...)
@@ -134,9 +134,20 @@ func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, 
 	return sent
 }
 
+// ExecuteLocalActivity hands a report over as a message.
+func (o *courierOutbound) ExecuteLocalActivity(ctx workflow.Context, kind string, args ...any) workflow.Future {
+	if to, m, is := flowtest.Reported(kind, args); is {
+		return flowtest.Missed(ctx, o.SignalExternalWorkflow(ctx, to, "", workflows.SignalMigrationReports, m))
+	}
+	return o.Next.ExecuteLocalActivity(ctx, kind, args...)
+}
+
 // ExecuteActivity lets the time until a permit's moment pass before its activity begins: within
 // an activity of this environment no time passes.
 func (o *courierOutbound) ExecuteActivity(ctx workflow.Context, kind string, args ...any) workflow.Future {
+	if to, m, is := flowtest.Reported(kind, args); is {
+		return flowtest.Missed(ctx, o.SignalExternalWorkflow(ctx, to, "", workflows.SignalMigrationReports, m))
+	}
 	var wait time.Duration
 	if kind == activities.NameEvict {
 		if r, ok := args[0].(activities.EvictRequest); ok {

@@ -186,7 +186,7 @@ type Migration struct {
 }
 
 // Progressed takes what a migration reports of itself.
-func (m *Migration) Progressed(r MigrationReport, now time.Time) {
+func (m *Migration) Progressed(r activities.MigrationReport, now time.Time) {
 	if m.Phase != r.Phase {
 		m.Entered = now
 	}

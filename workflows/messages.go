@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
-	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
-	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Order is who orders something, and why. Both are required of an operator.
@@ -128,35 +125,9 @@ type PaceChanged struct {
 	Suspected *pace.Suspicion `json:"suspected,omitempty"`
 }
 
-// MigrationReport is what a child reports to its ClusterFailover: progress, or its end.
-type MigrationReport struct {
-	FailoverID string             `json:"failoverID"`
-	Attempt    int                `json:"attempt"`
-	Key        karmada.BindingKey `json:"key"`
-	UID        types.UID          `json:"uid"`
-	Phase      phase.Migration    `json:"phase"`
-	Reason     reason.Reason      `json:"reason,omitempty"`
-	Message    string             `json:"message,omitempty"`
-	// Refused is why the put-back or release of that id was refused, empty where none was.
-	Refused   string `json:"refused,omitempty"`
-	RefusedID string `json:"refusedID,omitempty"`
-	// Placed: recovery cannot take it back any more.
-	Placed bool `json:"placed,omitempty"`
-	// GoesOn: recovery does not take it back, though it is not placed.
-	GoesOn bool `json:"goesOn,omitempty"`
-	// WantsPermit: that it is Queued.
-	WantsPermit bool `json:"wantsPermit,omitempty"`
-	// Attention is why it needs an operator's eyes; it changes no behaviour.
-	Attention reason.Reason `json:"attention,omitempty"`
-	To        []string      `json:"to,omitempty"`
-	// Late: its restore has waited for longer than restoreWait: the untaint waits no more.
-	Late bool `json:"late,omitempty"`
-	// Result is set once, with the last report.
-	Result *record.Result `json:"result,omitempty"`
-	// TakenBy is the failover to which the migration belongs from now on: the last report to the former one.
-	TakenBy string `json:"takenBy,omitempty"`
-	// Acts are for the audit trail: what it did, and what was ordered of it.
-	Acts []record.Audit `json:"acts,omitempty"`
+// MigrationReports are what children report to their ClusterFailover, those of a moment in one message.
+type MigrationReports struct {
+	Reports []activities.MigrationReport `json:"reports"`
 }
 
 // CancelOrder stops one migration.

@@ -28,7 +28,7 @@ const (
 	SignalAdopt            = "adopt"             // Adopt, from the controller or a sweep
 	SignalGrant            = "grant"             // Grant, from the pacer
 	SignalPaceChanged      = "pace-changed"      // PaceChanged, from the pacer
-	SignalMigrationReport  = "migration-report"  // MigrationReport, from a child
+	SignalMigrationReports = "migration-reports" // MigrationReports, from children
 	SignalPause            = "pause"             // ScopedOrder, for when updates fail
 	SignalClusterRecovered = "cluster-recovered" // Order, for when updates fail
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -554,7 +555,7 @@ func TestMalformedSignalsToAFailoverChangeNothing(t *testing.T) {
 		send(workflows.SignalClusterObserved, workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "m2", UID: "uid-m2", Deleted: true}})
 		send(workflows.SignalAdopt, workflows.Adopt{Cluster: "m2"})
 		send(workflows.SignalGrant, workflows.Grant{Permits: pace.Permits{Number: 99}})
-		send(workflows.SignalMigrationReport, workflows.MigrationReport{Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeMigrated}})
+		send(workflows.SignalMigrationReports, workflows.MigrationReports{Reports: []activities.MigrationReport{{Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeMigrated}}}})
 	})
 	r := s.play()
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))

@@ -617,9 +617,9 @@ func TestAnOlderAttemptKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T
 	for _, at := range []time.Duration{7 * time.Minute, 8 * time.Minute} {
 		s.at(at, func() {
 			result := &record.Result{Key: key, UID: uid, Outcome: phase.OutcomeAbandoned, Reason: reason.Unverified}
-			s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReport, workflows.MigrationReport{
+			s.hint(workflows.ClusterFailoverID("", "m1"), workflows.SignalMigrationReports, workflows.MigrationReports{Reports: []activities.MigrationReport{{
 				FailoverID: "e", Attempt: 1, Key: key, UID: uid, Phase: phase.MigrationDone, Result: result,
-			})
+			}}})
 		})
 	}
 	s.at(30*time.Minute, func() { s.world.SetReady("m1", true) })

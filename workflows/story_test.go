@@ -67,10 +67,10 @@ type story struct {
 	// takesOver is when m1's own failover begins in such a story; 0 for none.
 	takesOver time.Duration
 	ended     workflows.ApplicationReport
-	errors    bytes.Buffer                // of the log
-	trail     world.Trail                 // what was recorded
-	reports   []workflows.MigrationReport // in their order
-	published []string                    // phases as search attributes, in their order, of every workflow
+	errors    bytes.Buffer                 // of the log
+	trail     world.Trail                  // what was recorded
+	reports   []activities.MigrationReport // in their order
+	published []string                     // phases as search attributes, in their order, of every workflow
 	// controller is the controller's Lease; nil: it cannot be read.
 	controller activities.ManagerReader
 	silent     bool                  // no migration is told of changes

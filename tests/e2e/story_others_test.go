@@ -185,7 +185,7 @@ func malformedMessages(s *scene) {
 
 	sent := map[string][]string{
 		failoverID(from): {
-			"cluster-observed", "bindings-changed", "adopt", "grant", "pace-changed", "migration-report", "cluster-recovered",
+			"cluster-observed", "bindings-changed", "adopt", "grant", "pace-changed", "migration-reports", "cluster-recovered",
 		},
 		migrationID(from, app): {"binding-observed", "recover", "migration-adopted"},
 		pacerID:                {"fleet-observed", "grant-request", "permits-used"},

@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -86,6 +88,7 @@ func Played(t *testing.T, script string, serve func(workflow.Context) (look func
 	messages := MessagesOf(script)
 	env := PatientEnv()
 	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(nil)
+	env.RegisterActivityWithOptions(func(activities.ReportRequest) error { return nil }, activity.RegisterOptions{Name: activities.NameReportMigration})
 	for n, m := range messages {
 		env.RegisterDelayedCallback(func() { m.deliver(t, env, n) }, time.Duration(n+1)*time.Second-time.Millisecond)
 	}

@@ -14,12 +14,12 @@ import (
 func (s *sim) babble(ctx workflow.Context, x Step) {
 	id := workflows.ClusterFailoverID("", x.Cluster)
 	s.nonsense(ctx, id, map[string]any{
-		workflows.SignalClusterObserved: workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "elsewhere", UID: "none"}},
-		workflows.SignalBindingsChanged: workflows.BindingsChanged{Bindings: []proof.BindingFact{{}}},
-		workflows.SignalAdopt:           workflows.Adopt{Cluster: "elsewhere"},
-		workflows.SignalGrant:           workflows.Grant{Permits: pace.Permits{Number: -1, Size: 1000}},
-		workflows.SignalPaceChanged:     workflows.PaceChanged{},
-		workflows.SignalMigrationReport: workflows.MigrationReport{Attempt: -1},
+		workflows.SignalClusterObserved:  workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "elsewhere", UID: "none"}},
+		workflows.SignalBindingsChanged:  workflows.BindingsChanged{Bindings: []proof.BindingFact{{}}},
+		workflows.SignalAdopt:            workflows.Adopt{Cluster: "elsewhere"},
+		workflows.SignalGrant:            workflows.Grant{Permits: pace.Permits{Number: -1, Size: 1000}},
+		workflows.SignalPaceChanged:      workflows.PaceChanged{},
+		workflows.SignalMigrationReports: workflows.MigrationReports{Reports: []activities.MigrationReport{{Attempt: -1}}},
 	})
 	s.nonsense(ctx, workflows.FleetPacerID(""), map[string]any{
 		workflows.SignalPermitRequest: activities.PermitRequest{Want: -5},

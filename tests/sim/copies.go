@@ -191,7 +191,7 @@ func (j *judge) keepsState(w world.Write, b *karmada.Binding, e *eviction) {
 
 // reports judges a migration's last word: one that says Restored has just seen its
 // cluster among the targets, and one that says MovedByOthers has no Lifeboat task standing.
-func (j *judge) reports(from string, r workflows.MigrationReport) {
+func (j *judge) reports(from string, r activities.MigrationReport) {
 	saw, known := j.saw[from]
 	cluster, _, _ := strings.Cut(strings.TrimPrefix(from, "binding-migration/"), "/")
 	if known && saw.UID == r.UID && r.Result.Outcome == phase.OutcomeRestored && !targets(&saw, cluster) {

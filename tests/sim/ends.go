@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -92,7 +93,7 @@ func (j *judge) observed(r workflows.FailoverReport) {
 func (j *judge) inherited(r workflows.FailoverReport) {
 	for _, attempt := range r.Attempts {
 		for _, x := range attempt.Results {
-			same := func(m workflows.MigrationReport) bool {
+			same := func(m activities.MigrationReport) bool {
 				return m.Key == x.Key && m.UID == x.UID && m.Result.Outcome == x.Outcome && m.Result.Reason == x.Reason && m.Result.At.Equal(x.At)
 			}
 			at := slices.IndexFunc(j.handed[r.Cluster], same)

@@ -6,7 +6,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
@@ -184,12 +186,38 @@ func (o *outbound) GetInfo(ctx workflow.Context) *workflow.Info {
 // ExecuteActivity runs the activity in virtual time.
 func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	o.run.add(3) // scheduled, started, completed
+	if to, m, is := flowtest.Reported(name, args); is {
+		return o.handOver(ctx, to, m)
+	}
 	result, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		out, err := o.s.perform(ctx, name, args)
 		settle.Set(out, err)
 	})
 	return result
+}
+
+// ExecuteLocalActivity hands a report over: the event of a marker, and no task.
+func (o *outbound) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	if to, m, is := flowtest.Reported(name, args); is {
+		o.run.events++
+		return o.handOver(ctx, to, m)
+	}
+	return o.Next.ExecuteLocalActivity(ctx, name, args...)
+}
+
+// handOver delivers a report like any message. At times it arrives and its sender does not know that: it is sent again.
+func (o *outbound) handOver(ctx workflow.Context, to string, m workflows.MigrationReports) workflow.Future {
+	again := o.s.dice.chance("answer-lost", activities.NameReportMigration)
+	done, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if again {
+			o.s.count["report handed over twice"]++
+			_ = o.deliver(ctx, to, workflows.SignalMigrationReports, m).Get(ctx, nil)
+		}
+		settle.Chain(flowtest.Missed(ctx, o.deliver(ctx, to, workflows.SignalMigrationReports, m)))
+	})
+	return done
 }
 
 // ExecuteChildWorkflow notes which ids are taken.
@@ -208,8 +236,13 @@ func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args 
 
 // SignalExternalWorkflow delivers after a while, to the run that runs then: a run
 // that is just being started gets it when it listens, as with a server.
-func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
+func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, _, name string, arg any) workflow.Future {
 	o.run.add(2) // initiated, done
+	return o.deliver(ctx, id, name, arg)
+}
+
+// deliver sends to the workflow of an id, whichever run of it runs.
+func (o *outbound) deliver(ctx workflow.Context, id, name string, arg any) workflow.Future {
 	sent, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if o.s.dice.chance("slow-signal", name) {
@@ -222,18 +255,22 @@ func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name st
 			settle.Set(nil, errNotRunning)
 			return
 		}
-		o.s.heard(workflow.GetInfo(ctx).WorkflowExecution.ID, name, arg)
-		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, run, name, arg).Get(ctx, nil))
+		o.s.heard(workflow.GetInfo(ctx).WorkflowExecution.ID, arg)
+		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, "", name, arg).Get(ctx, nil))
 	})
 	return sent
 }
 
 // heard tells the judge what workflows told each other.
-func (s *sim) heard(from, name string, arg any) {
-	if r, is := arg.(workflows.MigrationReport); is && r.TakenBy != "" {
-		s.judge.applications.takenOver(r)
-	}
-	if r, is := arg.(workflows.MigrationReport); is && name == workflows.SignalMigrationReport && r.Result != nil {
+func (s *sim) heard(from string, arg any) {
+	m, _ := arg.(workflows.MigrationReports)
+	for _, r := range m.Reports {
+		if r.TakenBy != "" {
+			s.judge.applications.takenOver(r)
+		}
+		if r.Result == nil {
+			continue
+		}
 		s.count["outcome "+string(r.Result.Outcome)]++
 		s.judge.reports(from, r)
 		if r.Result.Outcome == phase.OutcomeBlocked {

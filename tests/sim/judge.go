@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -67,7 +68,7 @@ type judge struct {
 	said     map[string][]string
 	versions map[string]*karmada.Binding
 	// handed are the last words of migrations, by cluster.
-	handed map[string][]workflows.MigrationReport
+	handed map[string][]activities.MigrationReport
 	// remade is when the Work of a copy was made anew.
 	remade map[aCopy]time.Time
 	// froze are the policies that the attempts of a failover may go by, by cluster, binding and
@@ -116,7 +117,7 @@ func newJudge(s *sim) *judge {
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
 		saw: map[string]karmada.Binding{}, endorsements: map[aCopy][]karmada.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*karmada.Binding{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
-		handed: map[string][]workflows.MigrationReport{},
+		handed: map[string][]activities.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]karmada.Binding{},
 	}
 	j.applications = newApplicationJudge(j)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -171,7 +172,7 @@ func (a *applicationJudge) goesOn(hold *karmada.Task) bool {
 }
 
 // takenOver: the failover of a cluster goes on with the move of an application, which does not learn where it arrives.
-func (a *applicationJudge) takenOver(r workflows.MigrationReport) {
+func (a *applicationJudge) takenOver(r activities.MigrationReport) {
 	a.s.count["moves of applications taken over"]++
 	moved := r.Key.String() + " " + string(r.UID)
 	a.moved[moved] = slices.DeleteFunc(a.moved[moved], func(x arrival) bool { return x.to == nil })

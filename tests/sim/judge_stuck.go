@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
 // stuckFor is how much longer than its binding tolerates a copy is Unhealthy until its application has left, where
@@ -72,7 +72,7 @@ func (a *applicationJudge) everSuspected() bool {
 }
 
 // reports judges why a migration says that it has not moved an application.
-func (a *applicationJudge) reports(cluster string, saw *karmada.Binding, r workflows.MigrationReport) {
+func (a *applicationJudge) reports(cluster string, saw *karmada.Binding, r activities.MigrationReport) {
 	item := saw.Item(cluster)
 	if saw.UID == r.UID && r.Result.Reason == reason.ClockStopped && item != nil && item.Health == karmada.HealthHealthy {
 		a.violates("4.13: %s has not left %s, where it was Healthy, and the reason given is %s", r.Key, cluster, r.Result.Reason)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -33,7 +34,7 @@ func TestAnOutcomeOfTheSameMomentIsNotInherited(t *testing.T) {
 	end := record.Result{Key: key, UID: "u", Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterRecovered, At: begins}
 	for reason, inherited := range map[reason.Reason]bool{reason.ClusterRecovered: true, reason.Cancelled: false} {
 		s := &sim{env: (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()}
-		j := &judge{s: s, handed: map[string][]workflows.MigrationReport{"m1": {{FailoverID: "older", Key: key, UID: "u", Result: &end}}}}
+		j := &judge{s: s, handed: map[string][]activities.MigrationReport{"m1": {{FailoverID: "older", Key: key, UID: "u", Result: &end}}}}
 		recorded := end
 		recorded.Reason = reason
 		j.inherited(workflows.FailoverReport{Cluster: "m1", FailoverID: "newer", Attempts: []workflows.AttemptReport{{Attempt: 1, Results: []record.Result{recorded}}}})

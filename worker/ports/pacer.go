@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -29,7 +28,7 @@ type Pacer struct {
 	// Instance prefixes the workflow id.
 	Instance string
 	// Uses collects the evictions of this worker.
-	Uses *Uses
+	Uses *Batches[workflows.PermitUse]
 	// Converter decodes memos, as the client encodes them.
 	Converter converter.DataConverter
 }
@@ -61,14 +60,9 @@ func (p Pacer) Request(ctx context.Context, r activities.PermitRequest) error {
 
 // Used reports an eviction to the pacer, in one message with others of this moment.
 func (p Pacer) Used(ctx context.Context, permit int64, binding string) error {
-	return p.Uses.report(ctx, workflows.PermitUse{Number: permit, Binding: binding}, p.used)
-}
-
-func (p Pacer) used(ctx context.Context, uses []workflows.PermitUse) error {
-	if err := p.Client.SignalWorkflow(ctx, p.id(), "", workflows.SignalPermitsUsed, workflows.PermitsUsed{Used: uses}); err != nil {
-		return fmt.Errorf("report %d evictions to %s: %w", len(uses), p.id(), err)
-	}
-	return nil
+	return p.Uses.send(ctx, p.id(), workflows.PermitUse{Number: permit, Binding: binding}, func(ctx context.Context, uses []workflows.PermitUse) error {
+		return p.Client.SignalWorkflow(ctx, p.id(), "", workflows.SignalPermitsUsed, workflows.PermitsUsed{Used: uses})
+	})
 }
 
 // MigratedTooOften queries the pacer: no history records it.
@@ -223,63 +217,4 @@ func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID str
 		return nil, fmt.Errorf("read the report of %s: %w", workflowID, err)
 	}
 	return report.Arrivals, nil
-}
-
-// batchDelay is how long evictions are collected before they are reported: each message costs the
-// pacer a workflow task.
-const batchDelay = 250 * time.Millisecond
-
-// mostUses is how many evictions one message reports.
-const mostUses = 200
-
-// Uses reports evictions to the pacer, many in one message. Each caller waits until its message
-// was accepted.
-type Uses struct {
-	mu   sync.Mutex
-	next *batch
-}
-
-type sendUses func(context.Context, []workflows.PermitUse) error
-
-// batch is one message: done is closed once it was sent, or refused with err.
-type batch struct {
-	uses []workflows.PermitUse
-	err  error
-	done chan struct{}
-}
-
-// report adds one eviction to the next message. The first of a message starts its sending, which
-// does not end with its context.
-func (u *Uses) report(ctx context.Context, use workflows.PermitUse, send sendUses) error {
-	b := u.join(ctx, use, send)
-	select {
-	case <-b.done:
-		return b.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (u *Uses) join(ctx context.Context, use workflows.PermitUse, send sendUses) *batch {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.next == nil || len(u.next.uses) >= mostUses {
-		u.next = &batch{done: make(chan struct{})}
-		go u.sendLater(context.WithoutCancel(ctx), u.next, send)
-	}
-	u.next.uses = append(u.next.uses, use)
-	return u.next
-}
-
-func (u *Uses) sendLater(ctx context.Context, b *batch, send sendUses) {
-	_ = Clock{}.Wait(ctx, batchDelay)
-	u.mu.Lock()
-	if u.next == b {
-		u.next = nil
-	}
-	u.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	b.err = send(ctx, b.uses)
-	close(b.done)
 }

@@ -3,6 +3,7 @@ package ports
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
@@ -93,7 +95,7 @@ func TestUsed_GathersEvictionsOfAMoment(t *testing.T) {
 					told <- m
 				}
 			})
-			p := Pacer{Client: c, Uses: new(Uses)}
+			p := Pacer{Client: c, Uses: new(Batches[workflows.PermitUse])}
 			var all sync.WaitGroup
 			for n := range 20 {
 				all.Go(func() {
@@ -111,6 +113,64 @@ func TestUsed_GathersEvictionsOfAMoment(t *testing.T) {
 			require.Equal(t, 20, used)
 		})
 	}
+}
+
+// What the migrations of one failover report at once is one message, and each failover gets its own.
+func TestReport_GathersReportsOfAMoment(t *testing.T) {
+	c := mocks.NewClient(t)
+	var mu sync.Mutex
+	heard := map[string]int{}
+	c.On("SignalWorkflow", mock.Anything, mock.Anything, "", workflows.SignalMigrationReports, mock.Anything).Run(func(args mock.Arguments) {
+		mu.Lock()
+		defer mu.Unlock()
+		if m, ok := args.Get(4).(workflows.MigrationReports); ok {
+			heard[args.String(1)] += len(m.Reports)
+		}
+	}).Return(func(_ context.Context, id, _, _ string, _ any) error {
+		if id == "cluster-failover/ended" {
+			return serviceerror.NewNotFound("workflow execution already completed")
+		}
+		return nil
+	})
+	f := Failovers{Client: c, Reports: new(Batches[activities.MigrationReport])}
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			if n%2 == 0 {
+				assert.NoError(t, f.Report(t.Context(), "cluster-failover/a", activities.MigrationReport{Attempt: n}))
+			} else {
+				assert.ErrorIs(t, f.Report(t.Context(), "cluster-failover/ended", activities.MigrationReport{Attempt: n}), activities.ErrNotRunning)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, map[string]int{"cluster-failover/a": 10, "cluster-failover/ended": 10}, heard)
+	require.Less(t, len(c.Calls), 20)
+}
+
+// A message stays within what Temporal takes.
+func TestBatches_AreBoundedInBytes(t *testing.T) {
+	var mu sync.Mutex
+	var bytes []int
+	b := new(Batches[string])
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			assert.NoError(t, b.send(t.Context(), "w", strings.Repeat("x", bytesOfBatch/4), func(_ context.Context, batch []string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				bytes = append(bytes, len(strings.Join(batch, "")))
+				return nil
+			}))
+		})
+	}
+	all.Wait()
+	sum := 0
+	for _, n := range bytes {
+		require.LessOrEqual(t, n, bytesOfBatch)
+		sum += n
+	}
+	require.Equal(t, 10*(bytesOfBatch/4), sum)
 }
 
 const current = "run-now"

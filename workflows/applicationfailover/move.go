@@ -128,7 +128,7 @@ func (f *failover) migration(clock rules.UnhealthyClock) workflows.BindingMigrat
 }
 
 // reported takes a report of the migration: how far it is, its end, or that another failover goes on with it.
-func (f *failover) reported(r workflows.MigrationReport) {
+func (f *failover) reported(r activities.MigrationReport) {
 	st := f.st
 	switch {
 	case r.TakenBy != "" && st.Move != nil:

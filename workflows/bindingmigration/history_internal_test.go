@@ -321,7 +321,14 @@ type drawnOut struct {
 	h *random
 }
 
-func (d *drawnOut) ExecuteActivity(ctx workflow.Context, name string, _ ...any) workflow.Future {
+func (d *drawnOut) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	return d.ExecuteActivity(ctx, name, args...)
+}
+
+func (d *drawnOut) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	if to, m, is := flowtest.Reported(name, args); is {
+		return flowtest.Missed(ctx, d.SignalExternalWorkflow(ctx, to, "", workflows.SignalMigrationReports, m))
+	}
 	d.h.now(ctx, entry{sent: name})
 	answered, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -338,8 +345,8 @@ func (d *drawnOut) ExecuteActivity(ctx workflow.Context, name string, _ ...any) 
 }
 
 func (d *drawnOut) SignalExternalWorkflow(ctx workflow.Context, _, _, name string, arg any) workflow.Future {
-	if report, is := arg.(workflows.MigrationReport); is {
-		require.Equal(d.h.t, d.h.phase, report.Phase, "it reports a phase that it is not in")
+	if m, is := arg.(workflows.MigrationReports); is {
+		require.Equal(d.h.t, d.h.phase, m.Reports[0].Phase, "it reports a phase that it is not in")
 	}
 	answered, settle := workflow.NewFuture(ctx)
 	if d.h.in(3) {

@@ -102,8 +102,8 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 
 // takenFrom tells the former failover that the migration belongs to another one.
 func (li *listener) takenFrom(ctx workflow.Context, former string) {
-	last := workflows.MigrationReport{Key: li.st.Ref.Key, UID: li.st.Ref.UID, Phase: li.st.Phase, Placed: li.st.Placed, TakenBy: li.st.Parent}
-	if err := workflow.SignalExternalWorkflow(ctx, former, "", workflows.SignalMigrationReport, last).Get(ctx, nil); err != nil {
+	last := activities.MigrationReport{Key: li.st.Ref.Key, UID: li.st.Ref.UID, Phase: li.st.Phase, Placed: li.st.Placed, TakenBy: li.st.Parent}
+	if err := handOver(ctx, former, last); err != nil {
 		li.log.Warn("could not report that another failover goes on", "former", former, "error", err)
 	}
 }

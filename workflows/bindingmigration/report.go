@@ -1,20 +1,24 @@
 package bindingmigration
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
 // reportAfter is how long a state lasts before it is reported to the failover, where nothing there
-// depends on it: each report costs the migration five events.
+// depends on it: each report costs the migration an event.
 const reportAfter = 15 * time.Second
 
 // reporter keeps what the failover, the page and the search attributes show: Reason, Message
@@ -121,7 +125,7 @@ func (re *reporter) report(result *record.Result) (heard bool) { return re.repor
 
 // reportFrom is report for a coroutine of its own, which may block on its own context only.
 func (re *reporter) reportFrom(ctx workflow.Context, result *record.Result) (heard bool) {
-	report := workflows.MigrationReport{
+	report := activities.MigrationReport{
 		FailoverID: re.st.FailoverID, Attempt: re.st.Attempt, Key: re.st.Ref.Key, UID: re.st.Ref.UID,
 		Phase: re.st.Phase, Reason: re.st.Reason, Message: reason.Summary(re.withRefusal()), Refused: re.st.Intent.Refusal, RefusedID: re.st.Intent.RefusedID, Placed: re.st.Placed,
 		Attention: re.st.Attention, To: re.st.To, Result: result,
@@ -129,8 +133,7 @@ func (re *reporter) reportFrom(ctx workflow.Context, result *record.Result) (hea
 		GoesOn: re.st.Wrote() && re.st.Directly(), WantsPermit: result == nil && re.st.WantsPermit(), Acts: slices.Clone(re.st.Acts),
 	}
 	asOf := re.unreported
-	err := workflow.SignalExternalWorkflow(ctx, re.st.Parent, "", workflows.SignalMigrationReport, report).Get(ctx, nil)
-	if err != nil {
+	if err := handOver(ctx, re.st.Parent, report); err != nil {
 		re.log.Warn("could not report", "parent", re.st.Parent, "error", err)
 		return false
 	}
@@ -139,6 +142,27 @@ func (re *reporter) reportFrom(ctx workflow.Context, result *record.Result) (hea
 	}
 	re.dropReported(report.Acts)
 	return true
+}
+
+// handOverWithin bounds for how long the current workflow task is kept open for a report.
+const handOverWithin = 3 * time.Second
+
+// handOver has the worker hand a report to a failover, with those of other migrations. An error means that it does not
+// run. Progress goes within the current workflow task: it costs one event instead of six, and may be reported
+// twice, should that task be lost. An end is reported once it is in the history.
+func handOver(ctx workflow.Context, failover string, r activities.MigrationReport) error {
+	request := activities.ReportRequest{Failover: failover, Report: r}
+	if r.Result == nil {
+		local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+			StartToCloseTimeout: handOverWithin, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		})
+		err := workflow.ExecuteLocalActivity(local, activities.NameReportMigration, request).Get(local, nil)
+		var missing *temporal.ApplicationError
+		if err == nil || errors.As(err, &missing) && missing.Type() == activities.ErrorNotRunning {
+			return err
+		}
+	}
+	return workflow.ExecuteActivity(flow.Doing(ctx, "report to "+failover), activities.NameReportMigration, request).Get(ctx, nil)
 }
 
 // reportUsed reports to the pacer that the eviction stands, where the activity could not.

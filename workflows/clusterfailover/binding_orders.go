@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -122,7 +123,7 @@ func (b *bindingOrders) awaitHeld(ctx workflow.Context, verb string, o workflows
 }
 
 // answerHeld answers the orders that a migration's report decides.
-func (b *bindingOrders) answerHeld(r workflows.MigrationReport) {
+func (b *bindingOrders) answerHeld(r activities.MigrationReport) {
 	for _, ask := range b.heldAsks {
 		switch {
 		case ask.order.Binding != r.Key:

@@ -69,11 +69,11 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 func TestThePendingPurgeOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 	f := bare()
 	for n := range record.MaxPendingPurges + 7 {
-		f.children.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
+		f.children.finishedElsewhere(activities.MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
 	}
 	require.Len(t, f.st.PendingPurges, record.MaxPendingPurges)
 	require.Equal(t, 7, f.st.PendingPurgesBeyond)
-	f.children.finishedElsewhere(workflows.MigrationReport{FailoverID: "before", Result: &record.Result{}})
+	f.children.finishedElsewhere(activities.MigrationReport{FailoverID: "before", Result: &record.Result{}})
 	require.Equal(t, 7, f.st.PendingPurgesBeyond)
 }
 
@@ -107,8 +107,8 @@ func TestWhatIsTooLongToBeCarriedIsNotKept(t *testing.T) {
 	f.waiting.paced(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierNormal, Reason: reason.Reason(long)}})
 	require.Zero(t, f.st.Pace)
 	f.st.Migrations = map[string]workflows.Migration{key.String(): {Key: key}}
-	f.reported(workflows.MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Message: long})
-	f.reported(workflows.MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeGone, Cause: long}})
+	f.reported(activities.MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Message: long})
+	f.reported(activities.MigrationReport{FailoverID: "this", Attempt: 1, Key: key, Result: &record.Result{Key: key, Outcome: phase.OutcomeGone, Cause: long}})
 	require.Equal(t, map[string]workflows.Migration{key.String(): {Key: key}}, f.st.Migrations)
 	require.Empty(t, f.st.Results)
 

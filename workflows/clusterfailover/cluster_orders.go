@@ -263,7 +263,7 @@ func (d *draining) want(want int) int {
 }
 
 // wrote counts an eviction against a drain's own rate, from its acknowledgement.
-func (d *draining) wrote(m workflows.Migration, r workflows.MigrationReport) {
+func (d *draining) wrote(m workflows.Migration, r activities.MigrationReport) {
 	wrote := !unwritten(r.Phase) && r.Result == nil || r.Result != nil && r.Result.Wrote
 	if rate := d.rate(); rate > 0 && wrote && unwritten(m.Phase) {
 		d.st.NextDrain = d.now().Add(pace.Apart(rate))

@@ -40,12 +40,12 @@ signal grant {"number":8,"size":-2,"expires":9223372036854775807}
 signal pace-changed {"pace":{"tier":"halted","rate":0,"total":3,"faulty":["m1"]}}
 signal pace-changed {"pace":{"tier":"normal","rate":-1}}
 signal pace-changed {}`,
-	`signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"uid":"u","phase":"Placing","placed":true}
-signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"phase":"Done","result":{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated","wrote":true}}
-signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"web"},"phase":"Done","result":{"key":{"namespace":"shop","name":"web"},"outcome":"Blocked","reason":"LeaseLost"}}
-signal migration-report {"failoverID":"old","attempt":9,"key":{"name":"x"},"wantsPermit":true,"acts":[{"id":"x","kind":"?"}]}`,
-	`signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{"key":{"namespace":"shop","name":"mail"},"outcome":"Migrated"}}
-signal migration-report {"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{}}`,
+	`signal migration-reports {"reports":[{"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"uid":"u","phase":"Placing","placed":true}]}
+signal migration-reports {"reports":[{"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"phase":"Done","result":{"key":{"namespace":"shop","name":"cart"},"outcome":"Migrated","wrote":true}}]}
+signal migration-reports {"reports":[{"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"web"},"phase":"Done","result":{"key":{"namespace":"shop","name":"web"},"outcome":"Blocked","reason":"LeaseLost"}}]}
+signal migration-reports {"reports":[{"failoverID":"old","attempt":9,"key":{"name":"x"},"wantsPermit":true,"acts":[{"id":"x","kind":"?"}]}]}`,
+	`signal migration-reports {"reports":[{"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{"key":{"namespace":"shop","name":"mail"},"outcome":"Migrated"}}]}
+signal migration-reports {"reports":[{"failoverID":"e","attempt":1,"key":{"namespace":"shop","name":"cart"},"result":{}}]}`,
 	`signal pause {}
 signal pause {"who":"jane","reason":"x","namespace":"shop"}
 update pause {"who":"jane","reason":"x","binding":{"namespace":"shop","name":"mail"}}
@@ -104,8 +104,11 @@ func FuzzFailoverMessages(f *testing.F) {
 func reportedOn(script string) map[karmada.BindingKey]bool {
 	about := map[karmada.BindingKey]bool{}
 	for _, m := range flowtest.MessagesOf(script) {
-		var r workflows.MigrationReport
-		if m.Name == workflows.SignalMigrationReport && json.Unmarshal(m.Payload, &r) == nil {
+		var told workflows.MigrationReports
+		if m.Name != workflows.SignalMigrationReports || json.Unmarshal(m.Payload, &told) != nil {
+			continue
+		}
+		for _, r := range told.Reports {
 			about[r.Key] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package clusterfailover
 
 import (
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -26,7 +27,11 @@ func (f *failover) messages() flow.Messages {
 			flow.OnSignal(workflows.SignalAdopt, f.orphans.asked),
 			flow.OnSignal(workflows.SignalGrant, f.dispatcher.granted),
 			flow.OnSignal(workflows.SignalPaceChanged, f.waiting.paced),
-			flow.OnSignal(workflows.SignalMigrationReport, f.reported),
+			flow.OnSignal(workflows.SignalMigrationReports, func(m workflows.MigrationReports) {
+				for _, r := range m.Reports {
+					f.reported(r)
+				}
+			}),
 			flow.OnSignal(workflows.SignalPause, f.standing.pauseBySignal),
 			flow.OnSignal(workflows.SignalClusterRecovered, func(workflows.Order) { f.clusterDirty, f.dirty = true, true }),
 		},
@@ -76,9 +81,9 @@ func (f *failover) serve(ctx workflow.Context) error {
 
 // reported takes a child's report. The end of an older attempt never closes a binding
 // of this one.
-func (f *failover) reported(r workflows.MigrationReport) {
+func (f *failover) reported(r activities.MigrationReport) {
 	if malformedReport(r) {
-		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationReport, "binding", r.Key.String())
+		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationReports, "binding", r.Key.String())
 		return
 	}
 	m := f.st.Migrations[r.Key.String()]
@@ -91,7 +96,7 @@ func (f *failover) reported(r workflows.MigrationReport) {
 
 // malformedReport reports whether no migration sends such a report: it names no binding, its end is none or
 // that of another binding, or it is too large to be carried.
-func malformedReport(r workflows.MigrationReport) bool {
+func malformedReport(r activities.MigrationReport) bool {
 	nobodys := r.Key.Name == "" || r.FailoverID == "" || r.Attempt <= 0
 	return nobodys || r.Result != nil && (r.Result.Key != r.Key || r.Result.Outcome == "") || workflows.Oversized(r)
 }

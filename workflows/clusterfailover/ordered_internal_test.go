@@ -21,7 +21,7 @@ import (
 
 // moving is a failover with one move of binding app, and that move's report of an end in
 // which nothing was written.
-func moving(ctx workflow.Context) (*failover, workflows.BindingOrder, workflows.MigrationReport) {
+func moving(ctx workflow.Context) (*failover, workflows.BindingOrder, activities.MigrationReport) {
 	f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
 	f.st.FailoverID, f.st.Attempt, f.st.Phase, f.st.UID = "e", 1, phase.FailoverEvacuating, "uid-m1"
 	f.st.Terms = world.Terms()
@@ -32,7 +32,7 @@ func moving(ctx workflow.Context) (*failover, workflows.BindingOrder, workflows.
 	o := workflows.BindingOrder{Binding: key}
 	o.Who, o.Reason = "jane", "a drill"
 	blocked := record.Result{Key: key, UID: "u", Outcome: phase.OutcomeBlocked, Reason: reason.Forbidden}
-	return f, o, workflows.MigrationReport{FailoverID: "e", Attempt: 1, Key: key, UID: "u", Result: &blocked}
+	return f, o, activities.MigrationReport{FailoverID: "e", Attempt: 1, Key: key, UID: "u", Result: &blocked}
 }
 
 // relisted has the list bring the binding again.

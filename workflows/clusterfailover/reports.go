@@ -3,6 +3,7 @@ package clusterfailover
 import (
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -12,7 +13,7 @@ import (
 
 // reported takes a child's report: its end, how far it is, or, of one of an earlier failover, that it
 // waits for a permit. The end of an older attempt never closes a binding of this one.
-func (c *children) reported(r workflows.MigrationReport) {
+func (c *children) reported(r activities.MigrationReport) {
 	key := r.Key.String()
 	m, known := c.st.Migrations[key]
 	switch {
@@ -27,7 +28,7 @@ func (c *children) reported(r workflows.MigrationReport) {
 }
 
 // progressed takes a child's progress.
-func (c *children) progressed(r workflows.MigrationReport, m workflows.Migration) {
+func (c *children) progressed(r activities.MigrationReport, m workflows.Migration) {
 	m.Progressed(r, c.now())
 	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
 	// A missing answer excuses no migration: restoreWait is its time.
@@ -35,7 +36,7 @@ func (c *children) progressed(r workflows.MigrationReport, m workflows.Migration
 	c.note(m)
 }
 
-func (c *children) finished(r workflows.MigrationReport, m workflows.Migration, known bool) {
+func (c *children) finished(r activities.MigrationReport, m workflows.Migration, known bool) {
 	c.draining.banned(r.Result.Banned)
 	if r.FailoverID != c.st.FailoverID {
 		c.finishedElsewhere(r)
@@ -57,14 +58,14 @@ func (c *children) finished(r workflows.MigrationReport, m workflows.Migration, 
 
 // finishedElsewhere takes the end of an older failover's migration: it is no outcome
 // of this one, and its binding may be affected again. What it still owes is Lifeboat's to see.
-func (c *children) finishedElsewhere(r workflows.MigrationReport) {
+func (c *children) finishedElsewhere(r activities.MigrationReport) {
 	c.st.ListDirty = true
 	c.outcomes.owe(r.Result.PendingPurge)
 }
 
 // blocked takes the end of a migration in which nothing was written: its binding goes back to
 // the queue, unless an operator called it off or the queue is closed.
-func (c *children) blocked(r workflows.MigrationReport, m workflows.Migration) {
+func (c *children) blocked(r activities.MigrationReport, m workflows.Migration) {
 	switch {
 	case callsOff(m.Ordered):
 		c.outcomes.keepIn(r.Attempt, orderedEnd(m.Ordered, *r.Result))

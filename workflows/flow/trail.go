@@ -131,7 +131,7 @@ func (s *TrailWriter) AddUrgent(r record.Audit) {
 }
 
 // AddActs passes on what a migration did, under its own workflow id, failover and attempt.
-func (s *TrailWriter) AddActs(id string, r workflows.MigrationReport) {
+func (s *TrailWriter) AddActs(id string, r activities.MigrationReport) {
 	for _, did := range r.Acts {
 		did.Bindings, did.Attempt, did.Workflow = About(r.Key), r.Attempt, id
 		if r.FailoverID != s.Source().FailoverID {
