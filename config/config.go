@@ -263,7 +263,7 @@ func Default() Config {
 			Recheck:          15 * time.Second,
 			Relist:           time.Minute,
 			PendingPurgeWait: 20 * time.Minute,
-			HistoryEvents:    3500,
+			HistoryEvents:    2000,
 		},
 		Controller: Controller{
 			ResyncInterval: 30 * time.Second,

@@ -27,10 +27,9 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 	v := view.Failover{
 		Cluster: s.Name, Phase: s.Phase, Mode: s.Terms.Mode, Attempt: s.Attempt, Reason: s.Reason, Why: s.why(), Now: now,
 		Since: s.Since, Entered: s.Entered, Confirmed: s.Confirmed, Counts: s.counts(), Pace: s.Pace, ETA: s.ETA,
-		PausedBy: s.Paused.Line(), StoppedBy: s.Stopped.Line(), Orders: s.Lines(), Finished: slices.Clone(s.Results),
+		PausedBy: s.Paused.Line(), StoppedBy: s.Stopped.Line(), Orders: s.Lines(), Finished: newest(s.Results, view.LastFinished),
 		Windows: view.WindowLines(s.Windows, s.Cluster.Ours), PendingPurge: s.PendingPurges, Runbook: s.Terms.Runbook,
 	}
-	slices.SortStableFunc(v.Finished, func(a, b record.Result) int { return b.At.Compare(a.At) })
 	if d := s.Cluster.Drain; d != nil {
 		v.DrainedBy = d.Who + ": " + d.Why
 	}
@@ -57,6 +56,20 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 		}
 	}
 	return v
+}
+
+// newest are the last results, the newest first. One that took the place of another stands where that stood.
+func newest(results []record.Result, most int) []record.Result {
+	out := make([]record.Result, 0, most+1)
+	for n := range slices.Backward(results) {
+		r := &results[n]
+		if len(out) == most && !r.At.After(out[most-1].At) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(out, r.At, func(x record.Result, at time.Time) int { return cmp.Or(at.Compare(x.At), -1) })
+		out = slices.Insert(out, at, *r)[:min(len(out)+1, most)]
+	}
+	return out
 }
 
 // viewQueue shows which bindings are next, and which are blocked and why.

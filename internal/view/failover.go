@@ -45,7 +45,7 @@ type Failover struct {
 	Foreign []string
 	// Next are queued, Blocked cannot move, Moving are being migrated.
 	Next, Blocked, Moving []Line
-	// Finished are the outcomes, the newest first.
+	// Finished are the last outcomes, the newest first.
 	Finished     []record.Result
 	Windows      []WindowLine
 	PendingPurge []record.PendingPurge

@@ -198,12 +198,12 @@ func (p *page) stands(m Line) string {
 	return "⚠ needs attention: " + line
 }
 
-// lastFinished is how many outcomes are shown.
-const lastFinished = 5
+// LastFinished is how many outcomes are shown.
+const LastFinished = 5
 
 func (v Failover) finished(p *page) {
 	p.table(Section{Heading: "Last finished", Columns: []string{"Binding", "Outcome", "At", "Now on", "Reason"}},
-		min(lastFinished, len(v.Finished)), 0, func(i int) []string {
+		min(LastFinished, len(v.Finished)), 0, func(i int) []string {
 			r := v.Finished[i]
 			return []string{code(r.Key.String()), string(r.Outcome), Moment(r.At, v.Now), text(strings.Join(r.To, ", ")), p.because(r.Reason, "")}
 		})

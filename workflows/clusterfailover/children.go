@@ -26,8 +26,8 @@ type children struct {
 	approvals *approvals
 	waiting   *waiting
 	draining  *draining
-	starting  []starting                  // the server has not answered for them
-	former    []workflows.MigrationReport // of an earlier failover; they wait for a permit of it
+	starting  []starting                   // the server has not answered for them
+	former    []activities.MigrationReport // of an earlier failover; they wait for a permit of it
 }
 
 // starting is a child whose start is not known to have succeeded.
@@ -301,8 +301,8 @@ func (c *children) pokeSilent() {
 
 // inFlight count the children from Checking to Placing, and those that wait.
 func (c *children) inFlight() (inFlight, waiting int) {
-	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
-		if m := c.st.Migrations[key]; m.Placed || m.Phase == phase.MigrationAwaitingFence {
+	for _, m := range c.st.Migrations { //workflowcheck:ignore // a count: in any order
+		if m.Placed || m.Phase == phase.MigrationAwaitingFence {
 			waiting++
 		} else {
 			inFlight++

@@ -224,19 +224,21 @@ func (f *failover) act() {
 // alone can be more than what makes the server suggest a new run, and each run lists.
 const maxHistory = 20_000_000
 
-// full reports whether this run should continue as new. The next turn of a fresh run
-// looks at everything again, so any moment between two turns will do; one that has
-// not waited yet has done nothing else, and would only be followed by its like.
+// full reports whether this run should continue as new. The next one goes on with whatever is left, so any moment
+// between two turns will do; one that has not waited yet has done nothing else, and would only be followed by its like.
 func (f *failover) full() bool {
 	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks)+len(f.children.former) == 0
 }
 
 func (f *failover) fullHistory() bool {
-	info := workflow.GetInfo(f.ctx)
-	if f.affected.targeting() >= longList && info.GetCurrentHistoryLength() < flow.LongRun && info.GetCurrentHistorySize() > 0 {
-		return info.GetCurrentHistorySize() > maxHistory || f.st.Terms.HistoryEvents > 0 && info.GetCurrentHistoryLength() >= f.st.Terms.HistoryEvents
+	info, events := workflow.GetInfo(f.ctx), f.st.Terms.HistoryEvents
+	if len(f.st.Items) > carryItems {
+		events = max(events, flow.LongRun) // what is not carried is listed again by the next run
 	}
-	return flow.FullHistory(f.ctx, f.st.Terms.HistoryEvents)
+	if f.affected.targeting() >= longList && info.GetCurrentHistoryLength() < flow.LongRun && info.GetCurrentHistorySize() > 0 {
+		return info.GetCurrentHistorySize() > maxHistory || events > 0 && info.GetCurrentHistoryLength() >= events
+	}
+	return flow.FullHistory(f.ctx, events)
 }
 
 // wait sleeps until something is received or the next thing is due.
