@@ -301,8 +301,8 @@ func (c *children) pokeSilent() {
 
 // inFlight count the children from Checking to Placing, and those that wait.
 func (c *children) inFlight() (inFlight, waiting int) {
-	for _, m := range c.st.Migrations { //workflowcheck:ignore // a count: in any order
-		if m.Placed || m.Phase == phase.MigrationAwaitingFence {
+	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
+		if m := c.st.Migrations[key]; m.Placed || m.Phase == phase.MigrationAwaitingFence {
 			waiting++
 		} else {
 			inFlight++
