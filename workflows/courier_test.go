@@ -134,19 +134,16 @@ func (o *courierOutbound) SignalExternalWorkflow(ctx workflow.Context, id, run, 
 	return sent
 }
 
-// ExecuteLocalActivity hands a report over as a message.
+// ExecuteLocalActivity is of reports alone.
 func (o *courierOutbound) ExecuteLocalActivity(ctx workflow.Context, kind string, args ...any) workflow.Future {
-	if to, m, is := flowtest.Reported(kind, args); is {
-		return flowtest.Missed(ctx, o.SignalExternalWorkflow(ctx, to, "", workflows.SignalMigrationReports, m))
-	}
-	return o.Next.ExecuteLocalActivity(ctx, kind, args...)
+	return o.ExecuteActivity(ctx, kind, args...)
 }
 
 // ExecuteActivity lets the time until a permit's moment pass before its activity begins: within
 // an activity of this environment no time passes.
 func (o *courierOutbound) ExecuteActivity(ctx workflow.Context, kind string, args ...any) workflow.Future {
-	if to, m, is := flowtest.Reported(kind, args); is {
-		return flowtest.Missed(ctx, o.SignalExternalWorkflow(ctx, to, "", workflows.SignalMigrationReports, m))
+	if reported, is := flowtest.Reported(ctx, kind, args, o.SignalExternalWorkflow); is {
+		return reported
 	}
 	var wait time.Duration
 	if kind == activities.NameEvict {

@@ -7,26 +7,24 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Reported is the message as which a report arrives that an activity of these arguments hands over, and at which
-// workflow; false for another activity.
-func Reported(activity string, args []any) (failover string, m workflows.MigrationReports, is bool) {
+// Reported hands a report over that an activity of these arguments is to hand over: as the signal as which it arrives. An
+// error of the signal means that the failover does not run. False for another activity.
+func Reported(ctx workflow.Context, activity string, args []any, signal func(ctx workflow.Context, id, run, name string, arg any) workflow.Future) (workflow.Future, bool) {
 	if activity != activities.NameReportMigration || len(args) != 1 {
-		return "", m, false
+		return nil, false
 	}
 	r, is := args[0].(activities.ReportRequest)
-	return r.Failover, workflows.MigrationReports{Reports: []activities.MigrationReport{r.Report}}, is
-}
-
-// Missed is the future of a signal, whose error is that of a report to a failover that does not run.
-func Missed(ctx workflow.Context, signal workflow.Future) workflow.Future {
-	done, settle := workflow.NewFuture(ctx)
-	workflow.Go(ctx, func(ctx workflow.Context) { settle.SetError(notRunning(signal.Get(ctx, nil))) })
-	return done
-}
-
-func notRunning(err error) error {
-	if err == nil {
-		return nil
+	if !is {
+		return nil, false
 	}
-	return temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrorNotRunning, err)
+	done, settle := workflow.NewFuture(ctx)
+	sent := signal(ctx, r.Failover, "", workflows.SignalMigrationReports, workflows.MigrationReports{Reports: []activities.MigrationReport{r.Report}})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := sent.Get(ctx, nil)
+		if err != nil {
+			err = temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrorNotRunning, err)
+		}
+		settle.SetError(err)
+	})
+	return done, true
 }

@@ -186,8 +186,8 @@ func (o *outbound) GetInfo(ctx workflow.Context) *workflow.Info {
 // ExecuteActivity runs the activity in virtual time.
 func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	o.run.add(3) // scheduled, started, completed
-	if to, m, is := flowtest.Reported(name, args); is {
-		return o.handOver(ctx, to, m)
+	if reported, is := flowtest.Reported(ctx, name, args, o.handOver); is {
+		return reported
 	}
 	result, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -199,23 +199,23 @@ func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...an
 
 // ExecuteLocalActivity hands a report over: the event of a marker, and no task.
 func (o *outbound) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	if to, m, is := flowtest.Reported(name, args); is {
-		o.run.events++
-		return o.handOver(ctx, to, m)
+	o.run.events++
+	if reported, is := flowtest.Reported(ctx, name, args, o.handOver); is {
+		return reported
 	}
 	return o.Next.ExecuteLocalActivity(ctx, name, args...)
 }
 
 // handOver delivers a report like any message. At times it arrives and its sender does not know that: it is sent again.
-func (o *outbound) handOver(ctx workflow.Context, to string, m workflows.MigrationReports) workflow.Future {
+func (o *outbound) handOver(ctx workflow.Context, to, run, name string, arg any) workflow.Future {
 	again := o.s.dice.chance("answer-lost", activities.NameReportMigration)
 	done, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if again {
 			o.s.count["report handed over twice"]++
-			_ = o.deliver(ctx, to, workflows.SignalMigrationReports, m).Get(ctx, nil)
+			_ = o.deliver(ctx, to, run, name, arg).Get(ctx, nil)
 		}
-		settle.Chain(flowtest.Missed(ctx, o.deliver(ctx, to, workflows.SignalMigrationReports, m)))
+		settle.Chain(o.deliver(ctx, to, run, name, arg))
 	})
 	return done
 }
@@ -236,13 +236,13 @@ func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args 
 
 // SignalExternalWorkflow delivers after a while, to the run that runs then: a run
 // that is just being started gets it when it listens, as with a server.
-func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, _, name string, arg any) workflow.Future {
+func (o *outbound) SignalExternalWorkflow(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
 	o.run.add(2) // initiated, done
-	return o.deliver(ctx, id, name, arg)
+	return o.deliver(ctx, id, run, name, arg)
 }
 
 // deliver sends to the workflow of an id, whichever run of it runs.
-func (o *outbound) deliver(ctx workflow.Context, id, name string, arg any) workflow.Future {
+func (o *outbound) deliver(ctx workflow.Context, id, run, name string, arg any) workflow.Future {
 	sent, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if o.s.dice.chance("slow-signal", name) {
@@ -256,7 +256,7 @@ func (o *outbound) deliver(ctx workflow.Context, id, name string, arg any) workf
 			return
 		}
 		o.s.heard(workflow.GetInfo(ctx).WorkflowExecution.ID, arg)
-		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, "", name, arg).Get(ctx, nil))
+		settle.Set(nil, o.Next.SignalExternalWorkflow(ctx, id, run, name, arg).Get(ctx, nil))
 	})
 	return sent
 }

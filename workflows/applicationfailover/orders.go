@@ -35,11 +35,7 @@ func (f *failover) messages() flow.Messages {
 			flow.OnSignal(workflows.SignalBindingObserved, func(fact proof.BindingFact) { f.heard(fact.Key) }),
 			flow.OnSignal(workflows.SignalGrant, f.granted),
 			flow.OnSignal(workflows.SignalPaceChanged, f.paceChanged),
-			flow.OnSignal(workflows.SignalMigrationReports, func(m workflows.MigrationReports) {
-				for _, r := range m.Reports {
-					f.reported(r)
-				}
-			}),
+			flow.OnReports(f.reported),
 			flow.OnSignal(workflows.SignalPause, func(o workflows.ScopedOrder) {
 				if f.refuseScoped(o) == nil {
 					f.pause(o)

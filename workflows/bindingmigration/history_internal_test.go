@@ -326,8 +326,8 @@ func (d *drawnOut) ExecuteLocalActivity(ctx workflow.Context, name string, args 
 }
 
 func (d *drawnOut) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	if to, m, is := flowtest.Reported(name, args); is {
-		return flowtest.Missed(ctx, d.SignalExternalWorkflow(ctx, to, "", workflows.SignalMigrationReports, m))
+	if reported, is := flowtest.Reported(ctx, name, args, d.SignalExternalWorkflow); is {
+		return reported
 	}
 	d.h.now(ctx, entry{sent: name})
 	answered, settle := workflow.NewFuture(ctx)

@@ -221,7 +221,7 @@ func (f *failover) act() {
 }
 
 // maxHistory is how many bytes of history a run with a long queue may have: its list
-// alone can be more than what makes the server suggest a new run, and each run lists.
+// alone can be more than what makes the server suggest a new run.
 const maxHistory = 20_000_000
 
 // full reports whether this run should continue as new. The next one goes on with whatever is left, so any moment

@@ -27,11 +27,7 @@ func (f *failover) messages() flow.Messages {
 			flow.OnSignal(workflows.SignalAdopt, f.orphans.asked),
 			flow.OnSignal(workflows.SignalGrant, f.dispatcher.granted),
 			flow.OnSignal(workflows.SignalPaceChanged, f.waiting.paced),
-			flow.OnSignal(workflows.SignalMigrationReports, func(m workflows.MigrationReports) {
-				for _, r := range m.Reports {
-					f.reported(r)
-				}
-			}),
+			flow.OnReports(f.reported),
 			flow.OnSignal(workflows.SignalPause, f.standing.pauseBySignal),
 			flow.OnSignal(workflows.SignalClusterRecovered, func(workflows.Order) { f.clusterDirty, f.dirty = true, true }),
 		},

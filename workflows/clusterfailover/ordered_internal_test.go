@@ -118,7 +118,7 @@ func TestAResultOfAnOlderAttemptClosesNothingOfThisOne(t *testing.T) {
 		f.reported(report)
 		require.Empty(t, f.st.Results, "nothing of this attempt is closed")
 		require.Equal(t, map[string]int{"Migrated": 1}, f.st.Past[0].Counts)
-		require.True(t, f.st.ListDirty, "it is read anew")
+		require.True(t, f.st.ListDirty, "it is read again")
 		relisted(f, o.Binding)
 		require.Len(t, f.st.Items, 1)
 

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -57,6 +58,15 @@ func OnSignal[T any](name string, take func(T)) Signal {
 		}
 		return received
 	}}
+}
+
+// OnReports hands every report of a migration to take, one after the other.
+func OnReports(take func(activities.MigrationReport)) Signal {
+	return OnSignal(workflows.SignalMigrationReports, func(m workflows.MigrationReports) {
+		for _, r := range m.Reports {
+			take(r)
+		}
+	})
 }
 
 // Serve registers the table, and has a coroutine of live take signals as they come.
