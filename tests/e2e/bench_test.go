@@ -73,7 +73,6 @@ func TestBench(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, p.stop()) })
 	}
 	s.begin()
-	s.control("knobs", "", object{"statusPeriod": max(500*time.Millisecond, time.Duration(*benchClusters)*5*time.Millisecond).String()})
 	failing, to := s.all()[:*benchFailovers], s.c(*benchFailovers+1)
 	s.create(taintRule(s.story.short, "Ready", time.Second, time.Second, failing...))
 	seen := newMoments(failing)

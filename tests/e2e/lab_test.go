@@ -55,7 +55,7 @@ type place struct {
 // knobs make the simulated Karmada as quick as it can be and stay believable: the
 // order of what happens is that of the recordings.
 var knobs = []string{
-	"statusPeriod=500ms", "failureThreshold=1500ms", "successThreshold=1s", "workloadReadyAfter=500ms",
+	"failureThreshold=1500ms", "successThreshold=1s", "workloadReadyAfter=500ms",
 	"executionRetry=1s", "statefulFailoverInjection=true",
 }
 
@@ -64,7 +64,8 @@ func quickness() []string {
 	if *karmadaAt != "" {
 		return []string{"statusPeriod=1s", "failureThreshold=2s", "successThreshold=2s", "executionRetry=1s", "statefulFailoverInjection=true"}
 	}
-	return knobs
+	period := max(500*time.Millisecond, time.Duration(*benchClusters)*5*time.Millisecond) // 200 probes a second are enough
+	return append([]string{"statusPeriod=" + period.String()}, knobs...)
 }
 
 // temporalDatabase is where the lab's Temporal keeps its state.

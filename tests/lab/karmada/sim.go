@@ -25,6 +25,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// membersAtOnce is how many members are announced, or waited for, at a time.
+const membersAtOnce = 16
+
 // joinTimeout bounds how long a new member may take to become Ready.
 const joinTimeout = 3 * time.Minute
 
@@ -96,6 +99,7 @@ func (s *Sim) start(cfg *rest.Config) error {
 
 func (s *Sim) eachMember(do func(context.Context, MemberSpec) error) error {
 	group, ctx := errgroup.WithContext(s.ctx)
+	group.SetLimit(membersAtOnce)
 	for _, spec := range s.options.Members {
 		group.Go(func() error { return do(ctx, spec) })
 	}
