@@ -88,7 +88,9 @@ func (d *decoding) requiredBy(items []json.RawMessage) (parents []karmada.Requir
 // scheduler uses the rest.
 func (s section) request() corev1.ResourceList {
 	requirements := s.section("replicaRequirements")
-	return s.d.quantities(requirements.path, requirements.fields["resourceRequest"])
+	return requests.of(s.d, requirements.fields["resourceRequest"], func() corev1.ResourceList {
+		return s.d.quantities(requirements.path, requirements.fields["resourceRequest"])
+	})
 }
 
 func (d *decoding) components(items []json.RawMessage) (components []karmada.Component) {
@@ -109,7 +111,8 @@ func (d *decoding) schedule(b *karmada.Binding, spec section) {
 	b.PlacedComponents = slices.ContainsFunc(b.RawClusters, sharesComponents)
 	b.RawTasks = spec.items("gracefulEvictionTasks")
 	b.Tasks = d.tasks(b.RawTasks)
-	d.placement(b, spec.fields["placement"])
+	placement := placements.of(d, spec.fields["placement"], func() decodedPlacement { return d.placement(spec.fields["placement"]) })
+	b.Placement, b.UnknownFields = placement.placement, placement.unknown
 	spec.read("schedulerName", &b.SchedulerName)
 	b.RescheduleTriggeredAt = spec.time("rescheduleTriggeredAt")
 	spec.section("suspension").read("scheduling", &b.SchedulingSuspended)
@@ -154,30 +157,31 @@ func (d *decoding) tasks(items []json.RawMessage) []karmada.Task {
 
 // placement reads spec.placement strictly: a field that karmada.Placement lacks could change
 // where the binding may go, so its path is kept.
-func (d *decoding) placement(b *karmada.Binding, raw json.RawMessage) {
+func (d *decoding) placement(raw json.RawMessage) (read decodedPlacement) {
 	if absent(raw) {
-		return
+		return read
 	}
 	const path = "spec.placement"
 	var placement karmada.Placement
 	unknown, err := kjson.UnmarshalStrict(raw, &placement)
 	if err != nil {
 		d.problem(path, "%v", err)
-		return
+		return read
 	}
 	// A failover freezes the tolerations of every binding.
 	if size := len(d.section(path, raw).fields["clusterTolerations"]); size > karmada.MaxTolerations {
 		d.problem(path+".clusterTolerations", "%d bytes, more than %d", size, karmada.MaxTolerations)
 		placement.ClusterTolerations = nil
 	}
-	b.Placement = &placement
+	read.placement = &placement
 	for _, field := range unknown {
 		unknownPath := field.Error()
 		if at := kjson.FieldError(nil); errors.As(field, &at) {
 			unknownPath = at.FieldPath()
 		}
-		b.UnknownFields = append(b.UnknownFields, path+"."+unknownPath)
+		read.unknown = append(read.unknown, path+"."+unknownPath)
 	}
+	return read
 }
 
 // annotationAppliedPlacement is the placement of the scheduler's last decision.

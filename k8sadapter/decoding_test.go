@@ -565,3 +565,29 @@ func TestWhatABindingSaysOfApplicationFailoverIsRead(t *testing.T) {
 	}, b.Application)
 	require.Contains(t, binding(`{"application":{"purgeMode":7}}`).Malformed, "spec.failover.application.purgeMode")
 }
+
+// What most bindings have in common is decoded once. What is wrong with it is told of each binding all the same.
+func TestDecodeBinding_EqualPartsAreShared(t *testing.T) {
+	decode := func(name, placement, amount string) karmada.Binding {
+		return slimBinding([]byte(`{"metadata":{"name":"` + name + `","uid":"u","annotations":{"a":"` + name[:1] + `"}},"spec":{"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"},
+			"placement":` + placement + `,"replicaRequirements":{"resourceRequest":{"cpu":"` + amount + `"}}}}`))
+	}
+	const shared, other = `{"clusterAffinity":{"clusterNames":["m1"]},"new":{"field":1}}`, `{"clusterAffinity":{"clusterNames":["m2"]}}`
+	one, two, third := decode("a1", shared, "2"), decode("a2", shared, "2"), decode("b3", other, "3")
+	require.Same(t, one.Placement, two.Placement)
+	require.Equal(t, []string{"spec.placement.new"}, two.UnknownFields)
+	require.Equal(t, one.Request, two.Request)
+	require.Equal(t, map[string]string{"a": "a"}, two.Annotations)
+	require.Equal(t, []string{"m2"}, third.Placement.ClusterAffinity.ClusterNames)
+	require.Empty(t, third.UnknownFields)
+	require.NotEqual(t, one.Request, third.Request)
+	require.Equal(t, map[string]string{"a": "b"}, third.Annotations)
+
+	for range 2 {
+		wrong := decode("a4", `{"clusterAffinity":1}`, "many")
+		require.Contains(t, wrong.Malformed, "spec.placement")
+		require.Contains(t, wrong.Malformed, "spec.replicaRequirements")
+	}
+	long := `{"clusterAffinity":{"clusterNames":["` + strings.Repeat("m", memoText) + `"]}}`
+	require.NotSame(t, decode("a5", long, "2").Placement, decode("a6", long, "2").Placement, "what is long is not kept")
+}

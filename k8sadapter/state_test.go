@@ -154,13 +154,16 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 	require.Contains(t, string(patch), carried, "what is held again carries it again")
 }
 
-// The cache keeps every binding; the raw statuses of their copies stay out of it.
-func TestTheWatchKeepsNoRawStatus(t *testing.T) {
+// The cache keeps every binding; the raw statuses of their copies and the raw items, which only writes need, stay out of it.
+func TestTheWatchKeepsNothingRaw(t *testing.T) {
 	whole, slim := DecodeBinding([]byte(wholeBinding)), slimBinding([]byte(wholeBinding))
 	require.JSONEq(t, `{"generation":4,"observedGeneration":3,"replicas":2,"readyReplicas":1}`, string(whole.Status.Aggregated[0].Status))
 	for i := range whole.Status.Aggregated {
 		require.Empty(t, slim.Status.Aggregated[i].Status)
 		whole.Status.Aggregated[i].Status = nil
 	}
+	require.Empty(t, slim.RawClusters)
+	require.Empty(t, slim.RawTasks)
+	whole.RawClusters, whole.RawTasks = nil, nil
 	require.Equal(t, whole, slim)
 }

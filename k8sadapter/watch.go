@@ -113,12 +113,13 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 	}
 }
 
-// slimBinding is a binding without the raw statuses of its copies: the cache keeps every
-// binding, and only an eviction reads raw statuses. Jobs keep theirs, which say whether they
+// slimBinding is a binding without the raw statuses of its copies and without its raw items: the cache keeps every
+// binding, and only writes, which read it anew, need those. Jobs keep theirs, which say whether they
 // have finished: a list that did not know would queue a finished one again.
 func slimBinding(raw []byte) karmada.Binding { return slimmed(DecodeBinding(raw)) }
 
 func slimmed(b karmada.Binding) karmada.Binding {
+	b.RawClusters, b.RawTasks, b.Annotations = nil, nil, shareAnnotations(b.Annotations)
 	if b.Resource.GroupKind() == karmada.KindJob {
 		return b
 	}

@@ -160,7 +160,7 @@ func TestAWatchTellsWhatCameChangedAndWent(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, map[string]string{"keep": "this"}, b.Annotations, "what only repeats the object is dropped")
-		assert.JSONEq(t, `{"name":"m1"}`, string(b.RawClusters[0]))
+		assert.Empty(t, b.RawClusters, "only a write needs them, and reads them anew")
 	}
 
 	require.Eventually(t, watched(api, clusterResource), patience, often)
