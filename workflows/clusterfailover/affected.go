@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -26,17 +27,28 @@ type affected struct {
 	children  *children
 	evictor   *evictor
 	policies  *policies
-	listed    bool // by this run
+	listed    bool     // by this run
+	listing   *listing // the list that is being read, if any
+}
+
+// listing is a list of the affected set that is being read.
+type listing struct {
+	soft  bool // policies of bindings are read too
+	found map[string]bool
+	next  activities.Page
 }
 
 // refresh lists again on demand or when the list is old, and has the frozen
 // policies judged again when the cluster's taints have changed.
 func (a *affected) refresh() {
-	if !a.now().Before(a.nextList()) {
-		a.relist(a.judgement.softMatters() && a.st.Listed.IsZero())
+	if a.listing != nil || !a.now().Before(a.nextList()) {
+		a.list(a.judgement.softMatters() && a.st.Listed.IsZero())
 	}
 	if a.judgement.softMatters() && a.st.Queue.SoftUnread() {
-		a.relist(true)
+		if a.listing != nil && !a.listing.soft {
+			a.listing = nil
+		}
+		a.list(true)
 	}
 	if a.st.Judged != a.policies.taintSignature() || len(a.st.Dues) != len(a.st.Policy) {
 		a.policies.judge()
@@ -47,7 +59,7 @@ func (a *affected) refresh() {
 // foresee lists ahead of the taint, and judges under the taints that are about to stand. Where that fails, it is done
 // after the taint.
 func (a *affected) foresee(taints []corev1.Taint) {
-	a.relist(a.judgement.softMatters())
+	a.list(a.judgement.softMatters())
 	if a.st.ListDirty {
 		return
 	}
@@ -102,37 +114,58 @@ func (a *affected) changed(m workflows.BindingsChanged) {
 	}
 }
 
-// relist reads the affected set page by page. Policies of bindings that are known
-// already stay frozen; soft reads what was not read of them so far.
-func (a *affected) relist(soft bool) {
-	a.st.ListDirty = false
-	found := map[string]bool{}
-	policies := a.st.Queue.PolicyIndex()
-	for page := (activities.Page{}); ; {
-		p, err := flow.Run[activities.TargetingPage](flow.Doing(a.ctx, "list the bindings on "+a.cluster), activities.NameListTargeting, activities.ListRequest{
-			Cluster: a.cluster, Mode: a.st.Terms.Mode, Page: page, Drain: a.st.Cluster.Drain, Soft: soft,
-		})
-		if err != nil {
-			a.log.Error("could not list bindings", "error", err)
-			a.st.ListDirty = true
-			a.backOff()
+// list reads the affected set page by page: the first list as a whole, a later one a page in each turn, so that
+// bindings go on to be dispatched meanwhile. Policies of bindings that are known already stay frozen; soft reads
+// what was not read of them so far.
+func (a *affected) list(soft bool) {
+	if a.listing == nil {
+		a.st.ListDirty, a.listing = false, &listing{soft: soft, found: map[string]bool{}}
+	}
+	for a.listing != nil {
+		if a.listPage(a.listing); !a.st.Listed.IsZero() {
+			a.dirty = a.dirty || a.listing != nil
 			return
 		}
-		a.evictor.found(p.Evicted...)
-		a.st.Queue.Index()
-		for _, t := range p.Items {
-			found[t.Key.String()] = true
-			a.join(t, p.Policies[t.Policy], policies)
-		}
-		if p.Next == nil {
-			break
-		}
-		page = *p.Next
 	}
+}
+
+// listPage reads the next page of a list.
+func (a *affected) listPage(l *listing) {
+	page, err := flow.Run[activities.TargetingPage](flow.Doing(a.ctx, "list the bindings on "+a.cluster), activities.NameListTargeting, activities.ListRequest{
+		Cluster: a.cluster, Mode: a.st.Terms.Mode, Page: l.next, Drain: a.st.Cluster.Drain, Soft: l.soft,
+	})
+	if err != nil {
+		a.log.Error("could not list bindings", "error", err)
+		a.leaveList()
+		a.backOff()
+		return
+	}
+	a.evictor.found(page.Evicted...)
+	a.st.Queue.Index()
+	policies := a.st.Queue.PolicyIndex()
+	for _, t := range page.Items {
+		l.found[t.Key.String()] = true
+		a.join(t, page.Policies[t.Policy], policies)
+	}
+	for _, key := range workflow.DeterministicKeys(a.st.Migrations) {
+		l.found[key] = true // off the cluster for as long as it moves, and queued again where that fails
+	}
+	if page.Next != nil {
+		l.next = *page.Next
+		return
+	}
+	a.listing = nil
 	a.st.Listed, a.listed = a.now(), true
 	a.outcomes.endLater(phase.OutcomeMovedByOthers) // what the whole list did not bring back is not there any more
-	a.dropMissing(found)
+	a.dropMissing(l.found)
 	a.children.pokeSilent()
+}
+
+// leaveList gives up a list that is being read. It is read again from its beginning, once bindings are dispatched.
+func (a *affected) leaveList() {
+	if a.listing != nil {
+		a.listing, a.st.ListDirty = nil, true
+	}
 }
 
 // join adds a binding that targets the cluster. One that is moving is queued

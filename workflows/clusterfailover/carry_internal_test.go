@@ -227,7 +227,9 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 				f.st.FailoverID, f.st.Attempt, f.st.UID, f.st.Phase = "e", 1, "u", phase.FailoverEvacuating
 				f.st.Terms.Mode = rules.ModeEnforce
 			}
-			f.affected.refresh()
+			for f.affected.refresh(); f.affected.listing != nil; f.affected.refresh() {
+				require.Positive(t, runs, "the first list is read as a whole")
+			}
 			if left := len(f.st.Items); left != n-len(taken) {
 				return fmt.Errorf("run %d: %d are queued, want %d", runs, left, n-len(taken))
 			}
@@ -253,6 +255,62 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 	for i := range want {
 		require.Equal(t, want[i].Key, taken[i], "the %d. of all", i)
 	}
+}
+
+// A later list is read a page in each turn, so that bindings are dispatched meanwhile. What moves while it is read keeps
+// its place, a run does not end before the list, and where bindings are not dispatched any more it is given up.
+//
+// Rules: R4.3-15, R4.4-7.
+func TestALaterListLeavesRoomForDispatch(t *testing.T) {
+	env := flowtest.PatientEnv()
+	began := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	env.SetStartTime(began)
+	x, _ := newThrong(began, 3*throngPage)
+	acts := &activities.Activities{Reader: x, Clock: world.Clock{W: world.New(func() time.Time { return began })}, Log: slog.New(slog.DiscardHandler)}
+	acts.Register(env)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
+		f.st.FailoverID, f.st.Attempt, f.st.UID, f.st.Phase, f.st.Terms.Mode = "e", 1, "u", phase.FailoverEvacuating, rules.ModeEnforce
+		f.affected.refresh()
+		require.Equal(t, 3, x.pages, "the first list as a whole")
+		state := func() (reading bool, queued int) { return f.affected.listing != nil, len(f.st.Items) }
+		reading, queued := state()
+		require.False(t, reading)
+		require.Equal(t, 3*throngPage, queued)
+
+		moves, gone := f.st.Items[0], f.st.Items[1].Key.String()
+		f.st.ListDirty, f.affected.listed, f.dirty = true, false, false
+		x.moved[moves.Key.String()], x.moved[gone] = true, true
+		f.st.Items = f.st.Items[1:]
+		f.st.Migrations[moves.Key.String()] = workflows.Migration{Key: moves.Key, UID: moves.UID}
+		f.waited, f.cancelRequested = true, true
+		for page := 4; page < 6; page++ {
+			f.affected.refresh()
+			require.Equal(t, page, x.pages)
+			require.True(t, f.dirty, "the next turn comes at once")
+			require.False(t, f.full(), "a run ends after its list")
+			require.False(t, f.queueDone())
+			f.dirty = false
+		}
+		delete(f.st.Migrations, moves.Key.String()) // refused: it is queued again
+		f.st.Items = append(f.st.Items, moves)
+		f.affected.refresh()
+		require.False(t, f.dirty)
+		require.True(t, f.full())
+		_, queued = state()
+		require.Equal(t, 3*throngPage-1, queued, "of the two that the list did not bring, one had moved meanwhile")
+		require.GreaterOrEqual(t, f.st.Queue.Find(moves.Key), 0)
+
+		f.st.ListDirty, f.affected.listed = true, false
+		f.affected.refresh()
+		f.st.Phase = phase.FailoverRecovered
+		f.act()
+		reading, _ = state()
+		require.False(t, reading)
+		require.True(t, f.st.ListDirty, "it is read again where the failover goes on")
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
 }
 
 // take moves the most urgent, a window at a time, as a dispatch would.

@@ -198,6 +198,7 @@ func (f *failover) newAttempt() {
 func (f *failover) act() {
 	if !f.evacuating() {
 		f.children.awaitStarts() // only dispatch goes on meanwhile
+		f.affected.leaveList()
 	}
 	if !f.st.GoneAt.IsZero() {
 		f.actGone()
@@ -227,7 +228,7 @@ const maxHistory = 20_000_000
 // full reports whether this run should continue as new. The next one goes on with whatever is left, so any moment
 // between two turns will do; one that has not waited yet has done nothing else, and would only be followed by its like.
 func (f *failover) full() bool {
-	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks)+len(f.children.former) == 0
+	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks)+len(f.children.former) == 0 && f.affected.listing == nil
 }
 
 func (f *failover) fullHistory() bool {

@@ -138,7 +138,7 @@ func (f *failover) actEvacuating() {
 // queueDone: nothing is queued but what is blocked by more than a failed attempt, and nothing moves but what waits for a
 // fence.
 func (f *failover) queueDone() bool {
-	if f.st.Listed.IsZero() {
+	if f.st.Listed.IsZero() || f.affected.listing != nil {
 		return false
 	}
 	for _, key := range workflow.DeterministicKeys(f.st.Migrations) {
