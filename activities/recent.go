@@ -21,8 +21,9 @@ type FleetReader interface {
 
 // Karmada itself takes seconds to see that a cluster has failed.
 const (
-	recentFor = time.Second   // how old an answer of Recent may be
-	renewedAt = recentFor / 2 // from when on the next caller reads again, and for how long the others wait for a read
+	recentFor = time.Second   // how old an answer of Recent may be for whoever asks
+	renewedAt = recentFor / 2 // from when on the next caller reads again, and from when on a read takes long
+	mostReads = 2             // how many reads of one list are on their way at a time
 )
 
 // Recent shares the lists of clusters and rules among the activities that ask for them at about
@@ -38,17 +39,17 @@ type Recent struct {
 
 // answer is a list and its age; no age: there is none.
 type answer[T any] struct {
-	all     []T
-	age     func() time.Duration
-	renewal *renewal[T] // the newest read on its way, nil without
+	all    []T
+	age    func() time.Duration
+	reads  int           // that are on their way
+	newest *renewal[T]   // of them
+	ended  chan struct{} // closed when one of them ends
 }
 
-// renewal is a read on its way.
+// renewal is a read that has begun.
 type renewal[T any] struct {
-	age  func() time.Duration
-	done chan struct{} // closed when all and err are set
-	all  []T
-	err  error
+	age func() time.Duration
+	err error // set at its end
 }
 
 // NewRecent shares what from reads.
@@ -93,56 +94,78 @@ func (m recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, er
 	return all[0], nil
 }
 
-// known is the last answer, unless it is too old, or is to be renewed and no read is on its way. Without it
-// comes the read on its way, if that has just begun, or a new one that the caller has to make.
-func known[T any](r *Recent, last *answer[T]) (all []T, of *renewal[T], own bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case last.age != nil && last.age() <= recentFor && (last.age() <= renewedAt || last.renewal != nil):
-		return slices.Clone(last.all), nil, false
-	case last.renewal != nil && last.renewal.age() <= renewedAt:
-		return nil, last.renewal, false
-	}
-	last.renewal = &renewal[T]{age: r.clock.Start(), done: make(chan struct{})}
-	return nil, last.renewal, true
+// turn is what somebody who asks does next: take the answer, read, or wait until a read has ended.
+type turn[T any] struct {
+	all  []T
+	own  *renewal[T]
+	join *renewal[T] // as good as an own read, nil for a read that began too early
+	wait chan struct{}
 }
 
-// share reads again where the last answer is too old. Those who ask at about the same time share the read;
-// none waits for one that takes long, and none shares its failure.
-func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(context.Context) ([]T, error)) ([]T, error) {
-	all, of, own := known(r, last)
+// next is the turn of one who asked some time ago. An answer that was read at most a second before that will do.
+func (last *answer[T]) next(clock Monotonic, asked time.Duration) turn[T] {
 	switch {
-	case of == nil:
-		return all, nil
-	case own:
-		renew(ctx, r, last, of, read)
-		return slices.Clone(of.all), of.err
+	case last.age != nil && last.age() <= asked+recentFor && (last.age() <= asked+renewedAt || last.reads > 0):
+		return turn[T]{all: slices.Clone(last.all)}
+	case last.newest != nil && last.newest.age() <= asked+renewedAt && (asked < renewedAt || last.reads >= mostReads):
+		return turn[T]{join: last.newest, wait: last.ended}
+	case last.reads >= mostReads:
+		return turn[T]{wait: last.ended}
 	}
-	select {
-	case <-of.done:
-		if of.err == nil {
-			return slices.Clone(of.all), nil
+	if last.reads++; last.ended == nil {
+		last.ended = make(chan struct{})
+	}
+	last.newest = &renewal[T]{age: clock.Start()}
+	return turn[T]{own: last.newest}
+}
+
+// share reads again where the last answer is too old. Those who ask at about the same time share the read. While it
+// takes long another one is made, and no third: where Karmada is slow, many reads make it slower. Of failures of
+// others one is shared at most.
+func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(context.Context) ([]T, error)) ([]T, error) {
+	asked, failures := r.clock.Start(), 0
+	for {
+		r.mu.Lock()
+		t := last.next(r.clock, asked())
+		r.mu.Unlock()
+		switch {
+		case t.own != nil:
+			return renew(ctx, r, last, t.own, read)
+		case t.wait == nil:
+			return t.all, nil
 		}
-	case <-time.After(renewedAt):
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		select {
+		case <-t.wait:
+		case <-time.After(renewedAt):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		r.mu.Lock()
+		failed := t.join != nil && t.join.err != nil
+		r.mu.Unlock()
+		if failed {
+			if failures++; failures > 1 {
+				return nil, t.join.err
+			}
+		}
 	}
-	return read(ctx)
 }
 
 // renew makes a read, and keeps its answer.
-func renew[T any](ctx context.Context, r *Recent, last *answer[T], of *renewal[T], read func(context.Context) ([]T, error)) {
-	of.all, of.err = read(ctx)
-	close(of.done)
+func renew[T any](ctx context.Context, r *Recent, last *answer[T], of *renewal[T], read func(context.Context) ([]T, error)) ([]T, error) {
+	all, err := read(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last.renewal == of {
-		last.renewal = nil
+	if of.err = err; last.newest == of {
+		last.newest = nil
 	}
-	if of.err == nil && (last.age == nil || of.age() < last.age()) {
-		last.all, last.age = of.all, of.age
+	if err == nil && (last.age == nil || of.age() < last.age()) {
+		last.all, last.age = all, of.age
 	}
+	last.reads--
+	close(last.ended)
+	last.ended = make(chan struct{})
+	return slices.Clone(all), err
 }
 
 // recent is where lists come from that a write does not hang on alone.
