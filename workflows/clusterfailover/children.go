@@ -206,30 +206,48 @@ func (c *children) dismissFormerChildren() {
 	}
 }
 
-// signal sends a signal to a child; one that is not running any more is dropped, and its
-// binding looked at again. False means that it was, without a report.
-func (c *children) signal(m workflows.Migration, name string, message any) (told bool) {
-	c.awaitStarts() // the server refuses a signal to a child that it has not started yet
+// sent is a signal to a child that the server has not answered for.
+type sent struct {
+	workflows.Migration
+	answer workflow.Future
+}
+
+// send sends a signal to a child. The server refuses one to a child that it has not started yet.
+func (c *children) send(m workflows.Migration, name string, message any) sent {
+	if slices.ContainsFunc(c.starting, func(s starting) bool { return s.item.Key == m.Key }) {
+		c.awaitStarts()
+	}
 	id := workflows.BindingMigrationID(c.instance, c.cluster, m.Key)
-	err := workflow.SignalExternalWorkflow(c.ctx, id, "", name, message).Get(c.ctx, nil)
+	return sent{m, workflow.SignalExternalWorkflow(c.ctx, id, "", name, message)}
+}
+
+// signal sends a signal to a child, and waits for the answer.
+func (c *children) signal(m workflows.Migration, name string, message any) (told bool) {
+	return c.answered(c.send(m, name, message))
+}
+
+// answered waits for the answer to a signal. A child that is not running any more is dropped, and its
+// binding looked at again. False means that it was, without a report.
+func (c *children) answered(s sent) (told bool) {
+	err := s.answer.Get(c.ctx, nil)
 	if err == nil {
 		return true
 	}
-	c.log.Warn("a migration is not running any more", "binding", m.Key.String(), "error", err)
-	if _, still := c.st.Migrations[m.Key.String()]; !still {
+	c.log.Warn("a migration is not running any more", "binding", s.Key.String(), "error", err)
+	if _, still := c.st.Migrations[s.Key.String()]; !still {
 		return true // it reported its end meanwhile
 	}
-	delete(c.st.Migrations, m.Key.String())
+	delete(c.st.Migrations, s.Key.String())
 	c.st.AdoptDirty, c.st.ListDirty, c.dirty = true, true, true
-	c.endedOutside(m)
+	c.endedOutside(s.Migration)
 	return false
 }
 
 // permit gives a child that holds its dependents the permit that it waits for.
-func (c *children) permit(m workflows.Migration, permit pace.Permit) {
+func (c *children) permit(m workflows.Migration, permit pace.Permit) sent {
 	m.Holds, m.WantsPermit = false, false
 	c.note(m)
-	c.signal(m, workflows.SignalPermit, permit)
+	return c.send(m, workflows.SignalPermit, permit)
 }
 
 // note keeps what became known of a child.
@@ -243,11 +261,20 @@ func (c *children) rejoined(m workflows.Migration) {
 	}
 }
 
+// signalsAtOnce is how many signals wait for their answer at a time: the server takes 2,000 at most.
+const signalsAtOnce = 500
+
 // signalAll sends a signal to every child. Meanwhile another child may end.
 func (c *children) signalAll(name string, message func(workflows.Migration) any) {
-	for _, key := range workflow.DeterministicKeys(c.st.Migrations) {
-		if m, still := c.st.Migrations[key]; still {
-			c.signal(m, name, message(m))
+	for keys := range slices.Chunk(workflow.DeterministicKeys(c.st.Migrations), signalsAtOnce) {
+		var all []sent
+		for _, key := range keys {
+			if m, still := c.st.Migrations[key]; still {
+				all = append(all, c.send(m, name, message(m)))
+			}
+		}
+		for _, s := range all {
+			c.answered(s)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type dispatcher struct {
 	children  *children
 	draining  *draining
 	grants    *grants
+	permitted []sent // permits that were signalled in this turn
 }
 
 // dispatch gives every permit in hand to the most urgent ready binding. Those that no binding may
@@ -38,6 +39,10 @@ func (d *dispatcher) dispatch() {
 			d.grants.dropPassed()
 		}
 	}
+	for _, s := range d.permitted {
+		d.children.answered(s)
+	}
+	d.permitted = nil
 	reason := d.readyReason()
 	for at := range d.st.Items {
 		if i := &d.st.Items[at]; i.State == queue.Ready || i.State == queue.Hold {
@@ -115,7 +120,7 @@ func (d *dispatcher) dispatchOne() bool {
 		d.children.startMigration(d.st.Queue.Remove(turn.item), workflows.MigrationState{Permit: permit})
 		return true
 	}
-	d.children.permit(d.st.Migrations[turn.move], permit)
+	d.permitted = append(d.permitted, d.children.permit(d.st.Migrations[turn.move], permit))
 	return true
 }
 
@@ -201,7 +206,11 @@ func (d *dispatcher) requestPermits() {
 		return
 	}
 	want := d.want(d.evacuating())
-	same := want == d.st.Asked
+	asked := want
+	if d.st.Asked.Want > 0 {
+		asked.Want = min(want.Want, d.st.Asked.Want) // that more is wanted by now is said once it is answered
+	}
+	same := asked == d.st.Asked
 	waiting := want.Want > 0 || want.Open
 	if same && (!waiting || d.now().Sub(d.st.AskedAt) < d.st.Terms.AskAgain) {
 		return

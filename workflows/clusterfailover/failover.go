@@ -139,7 +139,7 @@ func newParts(r *run) *failover {
 	f.preCheck = &preCheck{run: r, outcomes: f.outcomes, waiting: f.waiting, approvals: f.approvals, fences: f.fences}
 	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, children: f.children, evictor: f.evictor, policies: policies}
 	f.grants = &grants{r}
-	f.dispatcher = &dispatcher{r, f.judgement, f.outcomes, f.waiting, f.children, f.draining, f.grants}
+	f.dispatcher = &dispatcher{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, children: f.children, draining: f.draining, grants: f.grants}
 	f.bindingOrders = &bindingOrders{run: r, outcomes: f.outcomes, children: f.children}
 	f.clusterOrders = &clusterOrders{r, f.draining, f.judgement, f.taints}
 	f.wholeOrders = &wholeOrders{r, f.standing, f.taints, f.evictor, f.bindingOrders}
@@ -233,9 +233,6 @@ func (f *failover) full() bool {
 
 func (f *failover) fullHistory() bool {
 	info, events := workflow.GetInfo(f.ctx), f.st.Terms.HistoryEvents
-	if len(f.st.Items) > carryItems {
-		events = max(events, flow.LongRun) // what is not carried is listed again by the next run
-	}
 	if f.affected.targeting() >= longList && info.GetCurrentHistoryLength() < flow.LongRun && info.GetCurrentHistorySize() > 0 {
 		return info.GetCurrentHistorySize() > maxHistory || events > 0 && info.GetCurrentHistoryLength() >= events
 	}
@@ -276,6 +273,7 @@ func (f *failover) nextWake() (time.Time, string) {
 		sooner(f.st.AskedAt.Add(f.st.Terms.AskAgain), "tell the pacer again what is wanted")
 	}
 	sooner(f.trail.Wake(), "write the audit trail")
+	sooner(f.publisher.nextPage, "write the page again")
 	if at.Before(f.notBefore) {
 		at = f.notBefore
 	}

@@ -1,6 +1,8 @@
 package clusterfailover
 
 import (
+	"time"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -106,17 +108,29 @@ type publisher struct {
 	oldCopies   *oldCopies
 	shown       phase.Failover // as last published in search attributes
 	shownReason reason.Reason
+	paged       time.Time
+	nextPage    time.Time // zero where the page is the newest
 }
 
-// publish shows the newest state: the live page always, search attributes when
-// phase or reason changed.
+// publish shows the newest state: the live page always, though that of a long queue not at every turn, search
+// attributes when phase or reason changed.
 func (p *publisher) publish() {
-	if p.st.Phase != p.shown || p.st.Reason != p.shownReason {
+	changed := p.st.Phase != p.shown || p.st.Reason != p.shownReason
+	if changed {
 		p.shown, p.shownReason = p.st.Phase, p.st.Reason
 		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(p.st.Phase)), workflows.SearchReason.ValueSet(string(p.st.Reason)))
 	}
+	if len(p.st.Items) >= longList && !changed && p.now().Sub(p.paged) < pageApart {
+		p.nextPage = p.paged.Add(pageApart)
+		return
+	}
+	p.paged, p.nextPage = p.now(), time.Time{}
 	workflow.SetCurrentDetails(p.ctx, view.FailoverPage(p.st.Shown(p.instance, p.cluster, p.now()).View(p.now())))
 }
+
+// pageApart is the least time between two pages over a long queue. One costs as much as the rest of a turn, and a
+// worker that reads the history from its beginning takes every turn again.
+const pageApart = 5 * time.Second
 
 // attend finds again why this failover needs an operator's eyes, the most urgent cause first. What
 // needs attention of a single migration is said by that migration.

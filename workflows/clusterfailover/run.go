@@ -129,7 +129,7 @@ const (
 	// maxCarried bounds what is carried over, in bytes as the server stores them.
 	maxCarried = 1_000_000
 	// carryItems is how many queued bindings are carried over in full at most.
-	carryItems = 15_000
+	carryItems = 25_000
 	// leanest is the least that one of them takes, in bytes.
 	leanest = 25
 )

@@ -1,0 +1,119 @@
+package clusterfailover
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/workflow"
+)
+
+// evacuates is a failover in the middle of an attempt, with so many bindings that are ready.
+func evacuates(ctx workflow.Context, ready int) *failover {
+	f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
+	f.st.FailoverID, f.st.Attempt, f.st.UID, f.st.Phase, f.st.Terms.Mode = "e", 1, "u", phase.FailoverEvacuating, rules.ModeEnforce
+	f.st.Terms.InFlight, f.st.Terms.Waiting, f.st.Terms.AskAgain = 5000, 5000, time.Minute
+	for n := range ready {
+		f.getsReady(fmt.Sprint(n))
+	}
+	return f
+}
+
+func (f *failover) getsReady(name string) {
+	f.st.Items = append(f.st.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, Policy: -1, State: queue.Ready})
+}
+
+// signalled runs do, and returns what it sent to other workflows, of which each answers after a second.
+func signalled(t *testing.T, do func(ctx workflow.Context)) (sent []any) {
+	t.Helper()
+	env := flowtest.PatientEnv()
+	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+		After(time.Second).Return(func(_, _, _, _ string, arg any) error {
+		sent = append(sent, arg)
+		return nil
+	})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		do(ctx)
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	return sent
+}
+
+// A busy failover wants more permits at nearly every turn: that is said once the last request has its answer. That
+// it wants fewer is said at once.
+//
+// Rules: R4.5-12.
+func TestMorePermitsAreRequestedOnceTheLastRequestIsAnswered(t *testing.T) {
+	var wants []int
+	for _, sent := range signalled(t, func(ctx workflow.Context) {
+		f := evacuates(ctx, 5)
+		f.dispatcher.requestPermits()
+		f.getsReady("one-more")
+		f.dispatcher.requestPermits()
+		f.st.Items = f.st.Items[:3]
+		f.dispatcher.requestPermits()
+		f.getsReady("again")
+		f.dispatcher.requestPermits()
+		now := f.now()
+		f.dispatcher.granted(workflows.Grant{FailoverID: "e", Permits: pace.Permits{Number: 1, Size: 1, First: now, Window: time.Second}})
+		f.dispatcher.requestPermits()
+	}) {
+		request, _ := sent.(activities.PermitRequest)
+		wants = append(wants, request.Want)
+	}
+	require.Equal(t, []int{5, 3, 3}, wants)
+}
+
+// A signal to all is on its way to many at a time: a recovery that reached one child after the other would come late.
+//
+// Rules: R4.9-10.
+func TestASignalToAllWaitsForManyAnswersAtATime(t *testing.T) {
+	const children = 2*signalsAtOnce + 1
+	sent := signalled(t, func(ctx workflow.Context) {
+		f := evacuates(ctx, 0)
+		for n := range children {
+			key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}
+			f.st.Migrations[key.String()] = workflows.Migration{Key: key, Attempt: 1}
+		}
+		began := f.now()
+		f.children.signalRecovery(nil)
+		require.Equal(t, 3*time.Second, f.now().Sub(began))
+	})
+	require.Len(t, sent, children)
+}
+
+// The page over a long queue is written at most so often, and what it lacks is written in time.
+func TestThePageOverALongQueueIsWrittenAtMostSoOften(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := evacuates(ctx, longList)
+		f.nextAssess, f.st.ListDirty, f.st.Listed, f.st.Terms.Relist = f.now().Add(time.Hour), false, f.now(), time.Hour
+		f.st.AskedAt = f.now().Add(time.Hour)
+		f.publisher.publish()
+		first := f.publisher.paged
+		require.Equal(t, f.now(), first)
+		require.NoError(t, workflow.Sleep(ctx, time.Second))
+		f.publisher.publish()
+		require.Equal(t, first, f.publisher.paged)
+		at, _ := f.nextWake()
+		require.Equal(t, first.Add(pageApart), at)
+
+		f.st.Phase = phase.FailoverRecovering
+		f.publisher.publish()
+		require.Equal(t, f.now(), f.publisher.paged, "a new phase is shown at once")
+		require.NoError(t, workflow.Sleep(ctx, pageApart))
+		f.publisher.publish()
+		require.Equal(t, f.now(), f.publisher.paged)
+		require.Zero(t, f.publisher.nextPage)
+	})
+}
