@@ -70,8 +70,8 @@ type Client struct {
 	policies *PolicyWindows
 	// onWrite gets the result of each write to a binding; may be nil.
 	onWrite func(karmada.Binding)
-	// clusters are those of the last list, by their text.
-	clusters atomic.Pointer[map[string]decodedCluster]
+	// clusters are those of the last list.
+	clusters atomic.Pointer[map[objectVersion]karmada.Cluster]
 }
 
 // requester sends requests to one API server.

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // pageLimit is how many objects a page of a list holds by default.
@@ -24,32 +27,83 @@ func (c *Client) Cluster(ctx context.Context, name string) (karmada.Cluster, err
 	return get(ctx, c.requester, request{resource: clusterResource, name: name}, DecodeCluster)
 }
 
-// Clusters reads every member cluster. Those whose text is that of the last list are not decoded again, so the
-// caller must not change what a cluster refers to.
+// Clusters reads every member cluster. Those of which the last list had the same version are not decoded again, and
+// of many not read again either: a list of their metadata says which have changed. So the caller must not change what
+// a cluster refers to.
 func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
-	var last map[string]decodedCluster
+	last := map[objectVersion]karmada.Cluster{}
 	if before := c.clusters.Load(); before != nil {
 		last = *before
 	}
-	decoded := map[string]decodedCluster{}
-	all, err := listAll(ctx, c.requester, clusterResource, func(raw []byte) karmada.Cluster {
-		d, same := last[string(raw)]
-		if !same {
-			d = decodedCluster{string(raw), DecodeCluster(raw)}
-		}
-		decoded[d.text] = d
-		return d.cluster
-	})
-	if err == nil {
-		c.clusters.Store(&decoded)
+	all, whole, err := c.changedClusters(ctx, last)
+	if err == nil && !whole {
+		all, err = listAll(ctx, c.requester, clusterResource, func(raw []byte) karmada.Cluster {
+			if known, same := last[versionOf(raw)]; same {
+				return known
+			}
+			return DecodeCluster(raw)
+		})
 	}
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	read := make(map[objectVersion]karmada.Cluster, len(all))
+	for _, cluster := range all {
+		if cluster.ResourceVersion != "" {
+			read[objectVersion{cluster.UID, cluster.ResourceVersion}] = cluster
+		}
+	}
+	c.clusters.Store(&read)
+	return all, nil
 }
 
-// decodedCluster is a cluster and the JSON that it was decoded from.
-type decodedCluster struct {
-	text    string
-	cluster karmada.Cluster
+const (
+	// manyClusters is from how many on their metadata are listed: each cluster has kilobytes of API enablements.
+	manyClusters = 20
+	// mostChanged is how many that have changed are read one by one. Of more the whole list is read.
+	mostChanged = 5
+)
+
+// changedClusters lists the metadata of many clusters and reads those that have changed; whole is false where the
+// whole list has to be read.
+func (c *Client) changedClusters(ctx context.Context, last map[objectVersion]karmada.Cluster) (all []karmada.Cluster, whole bool, _ error) {
+	if len(last) < manyClusters {
+		return nil, false, nil
+	}
+	var changed []string
+	err := c.each(ctx, request{resource: clusterResource, accept: acceptMetadataList}, func(raw json.RawMessage) {
+		if known, same := last[versionOf(raw)]; same {
+			all = append(all, known)
+			return
+		}
+		_, meta := new(decoding).object(raw)
+		changed = append(changed, meta.Name)
+	})
+	if err != nil || len(changed) > mostChanged {
+		return nil, false, err
+	}
+	for _, name := range changed {
+		switch cluster, err := c.Cluster(ctx, name); {
+		case err == nil:
+			all = append(all, cluster)
+		case !errors.Is(err, karmada.ErrGone): // the whole list may still be read
+			return nil, false, nil
+		}
+	}
+	slices.SortFunc(all, func(a, b karmada.Cluster) int { return strings.Compare(a.Name, b.Name) })
+	return all, true, nil
+}
+
+// objectVersion is one version of an object.
+type objectVersion struct {
+	uid     types.UID
+	version string
+}
+
+// versionOf is the version of an object, from its JSON or that of its metadata.
+func versionOf(raw []byte) objectVersion {
+	_, meta := new(decoding).object(raw)
+	return objectVersion{meta.UID, meta.ResourceVersion}
 }
 
 // Rules reads every ClusterTaintRule and, where honoured, every ClusterTaintPolicy. A missing
