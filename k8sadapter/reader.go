@@ -71,7 +71,8 @@ func (c *Client) changedClusters(ctx context.Context, last map[objectVersion]kar
 		return nil, false, nil
 	}
 	var changed []string
-	err := c.each(ctx, request{resource: clusterResource, accept: acceptMetadataList}, func(raw json.RawMessage) {
+	// A server that cannot list metadata alone sends all, which says the same.
+	err := c.each(ctx, request{resource: clusterResource, accept: acceptMetadataList + ",application/json"}, func(raw json.RawMessage) {
 		if known, same := last[versionOf(raw)]; same {
 			all = append(all, known)
 			return
