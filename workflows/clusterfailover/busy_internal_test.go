@@ -2,6 +2,7 @@ package clusterfailover
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,8 +38,11 @@ func (f *failover) getsReady(name string) {
 func signalled(t *testing.T, do func(ctx workflow.Context)) (sent []any) {
 	t.Helper()
 	env := flowtest.PatientEnv()
+	var mu sync.Mutex
 	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
 		After(time.Second).Return(func(_, _, _, _ string, arg any) error {
+		mu.Lock()
+		defer mu.Unlock()
 		sent = append(sent, arg)
 		return nil
 	})
@@ -116,4 +120,27 @@ func TestThePageOverALongQueueIsWrittenAtMostSoOften(t *testing.T) {
 		require.Equal(t, f.now(), f.publisher.paged)
 		require.Zero(t, f.publisher.nextPage)
 	})
+}
+
+// A run with a long queue is as long as others, and the next one has the whole queue of 20,000: a worker that reads
+// a run from the beginning does so within a workflow task.
+//
+// Rules: R4.4-7.
+func TestARunWithALongQueueIsNoLongerThanOthers(t *testing.T) {
+	env := flowtest.PatientEnv()
+	env.SetCurrentHistoryLength(2000)
+	env.SetCurrentHistorySize(1000)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		f := evacuates(ctx, 20_000)
+		f.st.Terms.HistoryEvents, f.st.Policy = 2000, []rules.Policy{{}}
+		for at := range f.st.Items {
+			f.st.Items[at].Policy = 0
+		}
+		require.True(t, f.fullHistory())
+		f.carry()
+		require.Equal(t, 20_000, f.st.Queue.Count(queue.Ready))
+		require.Empty(t, f.st.Later)
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
 }
