@@ -41,15 +41,11 @@ type Recent struct {
 type answer[T any] struct {
 	all    []T
 	age    func() time.Duration
-	reads  int           // that are on their way
-	newest *renewal[T]   // of them
-	ended  chan struct{} // closed when one of them ends
-}
-
-// renewal is a read that has begun.
-type renewal[T any] struct {
-	age func() time.Duration
-	err error // set at its end
+	err    error // of the newest read that failed
+	errAge func() time.Duration
+	reads  int                  // that are on their way
+	newest func() time.Duration // how long ago the newest of them began, nil without
+	ended  chan struct{}        // closed when one of them ends
 }
 
 // NewRecent shares what from reads.
@@ -94,37 +90,36 @@ func (m recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, er
 	return all[0], nil
 }
 
-// turn is what somebody who asks does next: take the answer, read, or wait until a read has ended.
+// turn is what somebody who asks does next: take the answer or the failure, read, or wait until a read has ended.
 type turn[T any] struct {
 	all  []T
-	own  *renewal[T]
-	join *renewal[T] // as good as an own read, nil for a read that began too early
+	err  error
+	own  func() time.Duration
 	wait chan struct{}
 }
 
-// next is the turn of one who asked some time ago. An answer that was read at most a second before that will do.
+// next is the turn of one who asked some time ago. An answer that was read at most a second before that will do, and
+// so will the failure of a read that began since.
 func (last *answer[T]) next(clock Monotonic, asked time.Duration) turn[T] {
 	switch {
 	case last.age != nil && last.age() <= asked+recentFor && (last.age() <= asked+renewedAt || last.reads > 0):
 		return turn[T]{all: slices.Clone(last.all)}
-	case last.newest != nil && last.newest.age() <= asked+renewedAt && (asked < renewedAt || last.reads >= mostReads):
-		return turn[T]{join: last.newest, wait: last.ended}
-	case last.reads >= mostReads:
+	case last.err != nil && last.errAge() < asked:
+		return turn[T]{err: last.err}
+	case last.reads >= mostReads || last.newest != nil && last.newest() <= asked+renewedAt && asked < renewedAt:
 		return turn[T]{wait: last.ended}
 	}
 	if last.reads++; last.ended == nil {
 		last.ended = make(chan struct{})
 	}
-	last.newest = &renewal[T]{age: clock.Start()}
+	last.newest = clock.Start()
 	return turn[T]{own: last.newest}
 }
 
 // share reads again where the last answer is too old. Those who ask at about the same time share the read. While it
-// takes long another one is made, and no third: where Karmada is slow, many reads make it slower. Of failures of
-// others one is shared at most.
+// takes long another one is made, and no third: where Karmada is slow, many reads make it slower.
 func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(context.Context) ([]T, error)) ([]T, error) {
-	asked, failures := r.clock.Start(), 0
-	for {
+	for asked := r.clock.Start(); ; {
 		r.mu.Lock()
 		t := last.next(r.clock, asked())
 		r.mu.Unlock()
@@ -132,7 +127,7 @@ func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(con
 		case t.own != nil:
 			return renew(ctx, r, last, t.own, read)
 		case t.wait == nil:
-			return t.all, nil
+			return t.all, t.err
 		}
 		select {
 		case <-t.wait:
@@ -140,29 +135,23 @@ func share[T any](ctx context.Context, r *Recent, last *answer[T], read func(con
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		r.mu.Lock()
-		failed := t.join != nil && t.join.err != nil
-		r.mu.Unlock()
-		if failed {
-			if failures++; failures > 1 {
-				return nil, t.join.err
-			}
-		}
 	}
 }
 
-// renew makes a read, and keeps its answer.
-func renew[T any](ctx context.Context, r *Recent, last *answer[T], of *renewal[T], read func(context.Context) ([]T, error)) ([]T, error) {
+// renew makes a read, and keeps its answer. It keeps no failure that is its caller's own.
+func renew[T any](ctx context.Context, r *Recent, last *answer[T], age func() time.Duration, read func(context.Context) ([]T, error)) ([]T, error) {
 	all, err := read(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if of.err = err; last.newest == of {
+	switch {
+	case err == nil && (last.age == nil || age() < last.age()):
+		last.all, last.age = all, age
+	case err != nil && ctx.Err() == nil:
+		last.err, last.errAge = err, age
+	}
+	if last.reads--; last.reads == 0 {
 		last.newest = nil
 	}
-	if err == nil && (last.age == nil || of.age() < last.age()) {
-		last.all, last.age = all, of.age
-	}
-	last.reads--
 	close(last.ended)
 	last.ended = make(chan struct{})
 	return slices.Clone(all), err

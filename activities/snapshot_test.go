@@ -206,6 +206,115 @@ func TestRecent_OneReadForAllWhoAskAtOnce(t *testing.T) {
 	}
 }
 
+// busyLister takes long for each read, and counts them.
+type busyLister struct {
+	*world.World
+	takes      time.Duration
+	err        error
+	reads, now atomic.Int32
+	most       atomic.Int32
+}
+
+func (b *busyLister) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
+	b.reads.Add(1)
+	b.most.Store(max(b.most.Load(), b.now.Add(1)))
+	defer b.now.Add(-1)
+	began := time.Now()
+	time.Sleep(b.takes) //nolint:forbidigo // in virtual time
+	if b.err != nil {
+		return nil, b.err
+	}
+	all, err := b.World.Clusters(ctx)
+	for at := range all {
+		all[at].ResourceVersion = began.Format(time.RFC3339Nano)
+	}
+	return all, err
+}
+
+// Where a read takes long, two are on their way at a time, however many ask. Nobody gets an answer that was read more
+// than a second before it asked, nor waits for more than two reads. Where reads fail, two of them do for all.
+//
+// Rules: R4.6-28.
+func TestRecent_WhereReadsTakeLong_TwoAtATime(t *testing.T) {
+	const takes = 8 * time.Second
+	for name, fails := range map[string]error{"answers": nil, "failures": errors.New("timeout")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world.New(time.Now)
+				w.AddCluster("m1")
+				from := &busyLister{World: w, takes: takes, err: fails}
+				recent := activities.NewRecent(from, world.Clock{W: w})
+				var asked sync.WaitGroup
+				for range 200 {
+					time.Sleep(50 * time.Millisecond) //nolint:forbidigo // in virtual time
+					asked.Go(func() {
+						at := time.Now()
+						fleet, err := recent.Clusters(t.Context())
+						require.ErrorIs(t, err, fails)
+						if fails == nil {
+							require.LessOrEqual(t, time.Since(at), 2*takes)
+							read := fixtures.Must(time.Parse(time.RFC3339Nano, fleet[0].ResourceVersion))(t)
+							require.LessOrEqual(t, at.Sub(read), time.Second)
+						}
+					})
+				}
+				asked.Wait()
+				require.EqualValues(t, 2, from.most.Load())
+				require.Less(t, from.reads.Load(), int32(10))
+			})
+		})
+	}
+}
+
+// cancelling is a lister whose first two reads fail, and whose third ends with the context of whoever reads.
+type cancelling struct {
+	*world.World
+	reads atomic.Int32
+}
+
+type cancelKey struct{}
+
+func (c *cancelling) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
+	switch c.reads.Add(1) {
+	case 1, 2:
+		time.Sleep(time.Minute) //nolint:forbidigo // in virtual time
+		return nil, errors.New("timeout")
+	case 3:
+		time.Sleep(time.Second) //nolint:forbidigo // in virtual time
+		cancel, _ := ctx.Value(cancelKey{}).(context.CancelFunc)
+		cancel()
+		return nil, ctx.Err()
+	}
+	return c.World.Clusters(ctx)
+}
+
+// Who gives up while it reads for others fails alone: the next of them reads.
+//
+// Rules: R4.6-28.
+func TestRecent_WhoGivesUpFailsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world.New(time.Now)
+		w.AddCluster("m1")
+		from := &cancelling{World: w}
+		recent := activities.NewRecent(from, world.Clock{W: w})
+		var asked sync.WaitGroup
+		var failed atomic.Int32
+		for n := range 4 { // two that read, and two that wait for them
+			asked.Go(func() {
+				time.Sleep(time.Duration(n) * 10 * time.Second) //nolint:forbidigo // in virtual time
+				ctx, cancel := context.WithCancel(t.Context())
+				if _, err := recent.Clusters(context.WithValue(ctx, cancelKey{}, cancel)); err != nil {
+					failed.Add(1)
+				}
+				cancel()
+			})
+		}
+		asked.Wait()
+		require.EqualValues(t, 3, failed.Load())
+		require.EqualValues(t, 4, from.reads.Load())
+	})
+}
+
 // Rules: R4.6-28.
 func TestRelease_ReadsItsTargetsAnew(t *testing.T) {
 	b := newBench(t)
