@@ -147,20 +147,16 @@ func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 	require.Equal(t, 4, from.lists)
 }
 
-// slowLister answers the first read once it may, and the others at once.
-type slowLister struct {
+// scripted does something before each read, by its number from one on; its error is the answer.
+type scripted struct {
 	*world.World
-	reads atomic.Int32
-	may   chan struct{}
-	err   error // of the first read
+	reads  atomic.Int32
+	before func(ctx context.Context, nth int32) error
 }
 
-func (s *slowLister) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
-	if s.reads.Add(1) == 1 {
-		<-s.may
-		if s.err != nil {
-			return nil, s.err
-		}
+func (s *scripted) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
+	if err := s.before(ctx, s.reads.Add(1)); err != nil {
+		return nil, err
 	}
 	return s.World.Clusters(ctx)
 }
@@ -183,9 +179,16 @@ func TestRecent_OneReadForAllWhoAskAtOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := world.New(time.Now)
 				w.AddCluster("m1")
-				from := &slowLister{World: w, may: make(chan struct{}), err: c.err}
+				may := make(chan struct{})
+				from := &scripted{World: w, before: func(_ context.Context, nth int32) error {
+					if nth > 1 {
+						return nil
+					}
+					<-may
+					return c.err
+				}}
 				recent := activities.NewRecent(from, world.Clock{W: w})
-				time.AfterFunc(c.after, func() { close(from.may) })
+				time.AfterFunc(c.after, func() { close(may) })
 				var asked sync.WaitGroup
 				for n := range 100 {
 					asked.Go(func() {
@@ -266,27 +269,7 @@ func TestRecent_WhereReadsTakeLong_TwoAtATime(t *testing.T) {
 	}
 }
 
-// cancelling is a lister whose first two reads fail, and whose third ends with the context of whoever reads.
-type cancelling struct {
-	*world.World
-	reads atomic.Int32
-}
-
 type cancelKey struct{}
-
-func (c *cancelling) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
-	switch c.reads.Add(1) {
-	case 1, 2:
-		time.Sleep(time.Minute) //nolint:forbidigo // in virtual time
-		return nil, errors.New("timeout")
-	case 3:
-		time.Sleep(time.Second) //nolint:forbidigo // in virtual time
-		cancel, _ := ctx.Value(cancelKey{}).(context.CancelFunc)
-		cancel()
-		return nil, ctx.Err()
-	}
-	return c.World.Clusters(ctx)
-}
 
 // Who gives up while it reads for others fails alone: the next of them reads.
 //
@@ -295,7 +278,19 @@ func TestRecent_WhoGivesUpFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world.New(time.Now)
 		w.AddCluster("m1")
-		from := &cancelling{World: w}
+		from := &scripted{World: w, before: func(ctx context.Context, nth int32) error {
+			switch nth {
+			case 1, 2:
+				time.Sleep(time.Minute) //nolint:forbidigo // in virtual time
+				return errors.New("timeout")
+			case 3: // it ends with the context of whoever reads
+				time.Sleep(time.Second) //nolint:forbidigo // in virtual time
+				cancel, _ := ctx.Value(cancelKey{}).(context.CancelFunc)
+				cancel()
+				return ctx.Err()
+			}
+			return nil
+		}}
 		recent := activities.NewRecent(from, world.Clock{W: w})
 		var asked sync.WaitGroup
 		var failed atomic.Int32

@@ -88,9 +88,8 @@ func (d *decoding) requiredBy(items []json.RawMessage) (parents []karmada.Requir
 // scheduler uses the rest.
 func (s section) request() corev1.ResourceList {
 	requirements := s.section("replicaRequirements")
-	return requests.of(s.d, requirements.fields["resourceRequest"], func() corev1.ResourceList {
-		return s.d.quantities(requirements.path, requirements.fields["resourceRequest"])
-	})
+	raw := requirements.fields["resourceRequest"]
+	return requests.of(s.d, raw, func() corev1.ResourceList { return s.d.quantities(requirements.path, raw) })
 }
 
 func (d *decoding) components(items []json.RawMessage) (components []karmada.Component) {

@@ -27,13 +27,16 @@ var (
 
 // of finds what was decoded of the same text, or decodes it. What has problems is not remembered.
 func (m memo[T]) of(d *decoding, raw json.RawMessage, decode func() T) T {
+	if len(raw) > memoText {
+		return decode()
+	}
 	found, _ := m.known.Get(string(raw))
 	if value, is := found.(T); is {
 		return value
 	}
 	before := len(d.problems)
 	value := decode()
-	if len(d.problems) == before && len(raw) <= memoText {
+	if len(d.problems) == before {
 		m.known.Add(string(raw), value)
 	}
 	return value

@@ -38,7 +38,8 @@ func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	all, whole, err := c.changedClusters(ctx, last)
 	if err == nil && !whole {
 		all, err = listAll(ctx, c.requester, clusterResource, func(raw []byte) karmada.Cluster {
-			if known, same := last[versionOf(raw)]; same {
+			_, meta := new(decoding).object(raw)
+			if known, same := last[meta.version()]; same {
 				return known
 			}
 			return DecodeCluster(raw)
@@ -73,11 +74,11 @@ func (c *Client) changedClusters(ctx context.Context, last map[objectVersion]kar
 	var changed []string
 	// A server that cannot list metadata alone sends all, which says the same.
 	err := c.each(ctx, request{resource: clusterResource, accept: acceptMetadataList + ",application/json"}, func(raw json.RawMessage) {
-		if known, same := last[versionOf(raw)]; same {
+		_, meta := new(decoding).object(raw)
+		if known, same := last[meta.version()]; same {
 			all = append(all, known)
 			return
 		}
-		_, meta := new(decoding).object(raw)
 		changed = append(changed, meta.Name)
 	})
 	if err != nil || len(changed) > mostChanged {
@@ -101,11 +102,7 @@ type objectVersion struct {
 	version string
 }
 
-// versionOf is the version of an object, from its JSON or that of its metadata.
-func versionOf(raw []byte) objectVersion {
-	_, meta := new(decoding).object(raw)
-	return objectVersion{meta.UID, meta.ResourceVersion}
-}
+func (m metaWire) version() objectVersion { return objectVersion{m.UID, m.ResourceVersion} }
 
 // Rules reads every ClusterTaintRule and, where honoured, every ClusterTaintPolicy. A missing
 // definition of ClusterTaintRule is an error (ErrGone), not an empty list.

@@ -113,9 +113,9 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 	}
 }
 
-// slimBinding is a binding without the raw statuses of its copies and without its raw items: the cache keeps every
-// binding, and only writes, which read it anew, need those. Jobs keep theirs, which say whether they
-// have finished: a list that did not know would queue a finished one again.
+// slimBinding is a binding without the raw statuses of its copies and without the raw items of its lists. The cache
+// keeps every binding; only a write needs these parts, and it reads the binding again. A Job keeps its raw statuses,
+// which say whether it has finished: a list without them would queue a finished one again.
 func slimBinding(raw []byte) karmada.Binding { return slimmed(DecodeBinding(raw)) }
 
 func slimmed(b karmada.Binding) karmada.Binding {

@@ -269,8 +269,7 @@ func TestALaterListLeavesRoomForDispatch(t *testing.T) {
 	acts := &activities.Activities{Reader: x, Clock: world.Clock{W: world.New(func() time.Time { return began })}, Log: slog.New(slog.DiscardHandler)}
 	acts.Register(env)
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "m1"})
-		f.st.FailoverID, f.st.Attempt, f.st.UID, f.st.Phase, f.st.Terms.Mode = "e", 1, "u", phase.FailoverEvacuating, rules.ModeEnforce
+		f := evacuates(ctx, 0)
 		f.affected.refresh()
 		require.Equal(t, 3, x.pages, "the first list as a whole")
 		state := func() (reading bool, queued int) { return f.affected.listing != nil, len(f.st.Items) }

@@ -232,11 +232,11 @@ func (f *failover) full() bool {
 }
 
 func (f *failover) fullHistory() bool {
-	info, events := workflow.GetInfo(f.ctx), f.st.Terms.HistoryEvents
+	info := workflow.GetInfo(f.ctx)
 	if f.affected.targeting() >= longList && info.GetCurrentHistoryLength() < flow.LongRun && info.GetCurrentHistorySize() > 0 {
-		return info.GetCurrentHistorySize() > maxHistory || events > 0 && info.GetCurrentHistoryLength() >= events
+		return info.GetCurrentHistorySize() > maxHistory || f.st.Terms.HistoryEvents > 0 && info.GetCurrentHistoryLength() >= f.st.Terms.HistoryEvents
 	}
-	return flow.FullHistory(f.ctx, events)
+	return flow.FullHistory(f.ctx, f.st.Terms.HistoryEvents)
 }
 
 // wait sleeps until something is received or the next thing is due.
