@@ -24,6 +24,7 @@ type Activities struct {
 	Events     EventRecorder
 	Owners     Owners
 	Migrations Migrations // nil: none can be queried, as in a plan without Temporal
+	Launcher   Launcher   // nil: none is started, as in a plan
 	// Applications: nil: no earlier failover of an application is known, as in a plan.
 	Applications Applications
 	Pacer        Pacer
@@ -100,6 +101,7 @@ func (a *Activities) ByName() map[string]any {
 		NameLiftBans:          on(a.leftovers, leftovers.LiftBans),
 		NameRecordAudit:       a.RecordAudit,
 		NameReportMigration:   a.ReportMigration,
+		NameStartMigrations:   a.StartMigrations,
 	}
 }
 

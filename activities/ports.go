@@ -205,6 +205,12 @@ type Migrations interface {
 	OldWork(ctx context.Context, workflowID string) (*karmada.Work, error)
 }
 
+// Launcher starts BindingMigrations.
+type Launcher interface {
+	// Start starts one. [ErrRuns] where one of its id runs, [ErrStartRefused] where the server will never take it.
+	Start(ctx context.Context, s MigrationStart[json.RawMessage]) error
+}
+
 // Applications reports what earlier application failovers did.
 type Applications interface {
 	// Arrivals are those of the closed run of an application failover before the one given.

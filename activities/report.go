@@ -21,7 +21,7 @@ type ReportRequest struct {
 	Report   MigrationReport `json:"report"`
 }
 
-// MigrationReport is what a child reports to its ClusterFailover: progress, or its end.
+// MigrationReport is what a migration reports to its ClusterFailover: progress, or its end.
 type MigrationReport struct {
 	FailoverID string             `json:"failoverID"`
 	Attempt    int                `json:"attempt"`

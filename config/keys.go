@@ -73,7 +73,7 @@ func (c *Config) paceKeys() []key {
 		fixed(whole("windows.inFlight", &c.Windows.InFlight, 1, 400,
 			"Migrations of one cluster between check and placement.")),
 		fixed(whole("windows.waiting", &c.Windows.Waiting, 1, 1500,
-			"Migrations of one cluster that wait for health. With windows.inFlight below Temporal's 2000 pending children.")),
+			"Migrations of one cluster that wait for health.")),
 	}
 }
 

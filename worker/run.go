@@ -168,6 +168,7 @@ func assemble(
 	if c.Controller.LeaderElection.Enabled {
 		controllerLease = process.LeaseName(c.Instance)
 	}
+	migrations := ports.Migrations{Client: temporal.Client, TaskQueue: c.TaskQueue}
 	acts := &activities.Activities{
 		Reader:     reader(c, karmada),
 		Recent:     recent,
@@ -175,7 +176,8 @@ func assemble(
 		Writer:     karmada,
 		Events:     events(c, karmada),
 		Owners:     process.Owners{Client: temporal.Client},
-		Migrations: ports.Migrations{Client: temporal.Client},
+		Migrations: migrations,
+		Launcher:   migrations,
 
 		Applications: ports.Applications{Client: temporal.Client},
 		Pacer: ports.Pacer{

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -64,14 +65,16 @@ func (o *continueOutbound) GetInfo(ctx workflow.Context) *workflow.Info {
 	return info
 }
 
-// ExecuteChildWorkflow notes whose migration is started.
-func (o *continueOutbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args ...any) workflow.ChildWorkflowFuture {
-	for _, a := range args {
-		if p, ok := a.(workflows.BindingMigrationParams); ok && !slices.Contains(o.c.moved, p.State.Ref.Key.String()) {
-			o.c.moved = append(o.c.moved, p.State.Ref.Key.String())
+// ExecuteActivity notes whose migrations are started.
+func (o *continueOutbound) ExecuteActivity(ctx workflow.Context, kind string, args ...any) workflow.Future {
+	if r, is := args[0].(activities.StartRequest[workflows.BindingMigrationParams]); is {
+		for _, start := range r.Starts {
+			if key := start.Params.State.Ref.Key.String(); !slices.Contains(o.c.moved, key) {
+				o.c.moved = append(o.c.moved, key)
+			}
 		}
 	}
-	return o.Next.ExecuteChildWorkflow(ctx, kind, args...)
+	return o.Next.ExecuteActivity(ctx, kind, args...)
 }
 
 // scenarios are told with and without continuing as new.

@@ -145,6 +145,9 @@ func (o *courierOutbound) ExecuteActivity(ctx workflow.Context, kind string, arg
 	if reported, is := flowtest.Reported(ctx, kind, args, o.SignalExternalWorkflow); is {
 		return reported
 	}
+	if started, is := flowtest.Started(ctx, kind, args, o.Next.ExecuteChildWorkflow); is {
+		return started
+	}
 	var wait time.Duration
 	if kind == activities.NameEvict {
 		if r, ok := args[0].(activities.EvictRequest); ok {

@@ -63,7 +63,7 @@ type FailoverState struct {
 	Past       []AttemptReport      `json:"past,omitempty"`       // earlier attempts
 	Listed     time.Time            `json:"listed,omitzero"`      // when the affected set was last listed
 	Judged     string               `json:"judged,omitempty"`     // the taints that Dues were judged under, as one string
-	Migrations map[string]Migration `json:"migrations,omitempty"` // running children by binding
+	Migrations map[string]Migration `json:"migrations,omitempty"` // running migrations by binding
 
 	// Orders: StandingOrders are those about bindings that hold until the failover closes.
 	StandingOrders
@@ -147,7 +147,7 @@ func (m Migration) Targets() []string {
 	return m.To
 }
 
-// Migration is a running child.
+// Migration is a running migration.
 type Migration struct {
 	Key       karmada.BindingKey `json:"key"`
 	UID       types.UID          `json:"uid"`
@@ -313,7 +313,7 @@ func (s *FailoverState) attempt(now time.Time) AttemptReport {
 	}
 }
 
-// NextAttempt archives the attempt and begins the next; it returns the one that is over. Children
+// NextAttempt archives the attempt and begins the next; it returns the one that is over. Migrations
 // of older attempts go on.
 func (s *FailoverState) NextAttempt(now time.Time) AttemptReport {
 	over := s.attempt(now)

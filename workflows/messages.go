@@ -125,7 +125,7 @@ type PaceChanged struct {
 	Suspected *pace.Suspicion `json:"suspected,omitempty"`
 }
 
-// MigrationReports are what children report to their ClusterFailover, those of a moment in one message.
+// MigrationReports are what migrations report to their ClusterFailover, those of a moment in one message.
 type MigrationReports struct {
 	Reports []activities.MigrationReport `json:"reports"`
 }
@@ -158,14 +158,14 @@ func (o FenceOrder) Fence(at time.Time, outage string) proof.Fence {
 	return proof.Fence{By: proof.FenceByOperator, Who: o.Who, Message: o.Reason, At: at, Outage: outage, WithoutState: o.WithoutState}
 }
 
-// MigrationOrder carries an operator's order from a ClusterFailover to a child. Verb is
+// MigrationOrder carries an operator's order from a ClusterFailover to a migration. Verb is
 // the update's name.
 type MigrationOrder struct {
 	CancelOrder
 	Verb string `json:"verb"`
 }
 
-// Recover reports to a child that its cluster is healthy again, or that the failover was cancelled.
+// Recover reports to a migration that its cluster is healthy again, or that the failover was cancelled.
 type Recover struct {
 	Attempt   int    `json:"attempt"`
 	Cancelled *Order `json:"cancelled,omitempty"`
@@ -173,12 +173,12 @@ type Recover struct {
 	PutBack bool `json:"putBack,omitempty"`
 }
 
-// Fenced reports to a child that an operator confirms that the whole cluster is dead.
+// Fenced reports to a migration that an operator confirms that the whole cluster is dead.
 type Fenced struct {
 	Fence proof.Fence `json:"fence"`
 }
 
-// MigrationAdopted reports to a running child that another run or attempt owns it now.
+// MigrationAdopted reports to a running migration that another run or attempt owns it now.
 type MigrationAdopted struct {
 	FailoverID string `json:"failoverID"`
 	Attempt    int    `json:"attempt"`

@@ -19,6 +19,11 @@ type BindingMigrationParams struct {
 	State    MigrationState `json:"state"`
 }
 
+// ID is the workflow id of the migration.
+func (p *BindingMigrationParams) ID() string {
+	return BindingMigrationID(p.Instance, p.State.Ref.Cluster, p.State.Ref.Key)
+}
+
 // MigrationState is the whole state of a BindingMigration.
 type MigrationState struct {
 	Ref        activities.MigrationRef `json:"ref"`

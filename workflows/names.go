@@ -28,7 +28,7 @@ const (
 	SignalAdopt            = "adopt"             // Adopt, from the controller or a sweep
 	SignalGrant            = "grant"             // Grant, from the pacer
 	SignalPaceChanged      = "pace-changed"      // PaceChanged, from the pacer
-	SignalMigrationReports = "migration-reports" // MigrationReports, from children
+	SignalMigrationReports = "migration-reports" // MigrationReports, from migrations
 	SignalPause            = "pause"             // ScopedOrder, for when updates fail
 	SignalClusterRecovered = "cluster-recovered" // Order, for when updates fail
 

@@ -100,7 +100,7 @@ func startPacer(instance string) Start {
 const (
 	failoverDetails = `**Current Details** is the live page of this failover: what, why, how far, what comes next.
 
-- Each binding that moves is a workflow of its own: see *Relationships*.
+- Each binding that moves is a workflow of its own: find them by the same ` + "`LifeboatCluster`" + `.
 - *Request Cancellation* is the same as ` + "`lifeboat cancel`" + `: what is unplaced goes back, what is placed keeps both copies.
 - *Terminate* cleans nothing up. The controller then starts a new run, which takes over what it finds.
 - Never *Reset*: it repeats decisions that Karmada has moved past.`

@@ -42,7 +42,7 @@ const (
 	EventNothingWrong      FailoverEvent = "NothingWrong"      // before anything was written
 	EventRecoveryConfirmed FailoverEvent = "RecoveryConfirmed" // the removal window elapsed, or an operator removed the last taint
 	EventFailedAgain       FailoverEvent = "FailedAgain"       // after abandon and restore began: a new attempt
-	EventAllSettled        FailoverEvent = "AllSettled"        // no Lifeboat taint, the last child reported
+	EventAllSettled        FailoverEvent = "AllSettled"        // no Lifeboat taint, the last migration reported
 	EventCancelOrdered     FailoverEvent = "CancelOrdered"     // an operator cancelled
 	EventResumeOrdered     FailoverEvent = "ResumeOrdered"     // an operator re-opened a stopped failover: a new attempt
 	EventEnforceOrdered    FailoverEvent = "EnforceOrdered"    // an operator turned observe into enforce: a new attempt

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
@@ -42,12 +43,12 @@ func eventBudget(s *scene) {
 	s.kill(dead)
 	s.phase(dead, "Evacuated")
 	s.allReleased(gone, dead)
-	s.within("dead source", dead, pacer, budget{own: 49, tasks: 9, failover: 18, pacer: 8})
+	s.within("dead source", dead, pacer, budget{own: 49, tasks: 9, failover: 10, pacer: 8})
 
 	pacer = s.events(pacerID)
 	s.answer("drain", answers, "--yes", "--wait", "--timeout", "15m", "-o", "json")
 	s.allReleased(drained, answers)
-	s.within("source answers", answers, pacer, budget{own: 53, tasks: 9, failover: 18, pacer: 8})
+	s.within("source answers", answers, pacer, budget{own: 53, tasks: 9, failover: 10, pacer: 8})
 
 	s.revive(dead)
 	s.ends(dead, "Recovered")
@@ -157,17 +158,15 @@ func isPlain(does map[string]int) bool {
 	return does[doing+activities.NameEvict] == 1 && does[doing+activities.NameObserve] == 0
 }
 
-// whileItMoves counts the events of a failover from its first migration's start to its last one's end.
+// whileItMoves counts the events of a failover from the first start of migrations to their last report.
 func (s *scene) whileItMoves(from string) int64 {
 	first, last := int64(0), int64(0)
 	for _, run := range s.runsOf("WorkflowId = '" + failoverID(from) + "'") {
 		for _, e := range s.eventsOf(run.id, run.run) {
-			switch e.EventType { //nolint:exhaustive // the others do not count
-			case enums.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
-				if first == 0 {
-					first = e.EventId
-				}
-			case enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED:
+			if first == 0 && e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == activities.NameStartMigrations {
+				first = e.EventId
+			}
+			if e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == workflows.SignalMigrationReports {
 				last = e.EventId
 			}
 		}

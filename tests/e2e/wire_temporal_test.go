@@ -90,6 +90,8 @@ func (t *tasks) effect(r *http.Request, body []byte) (effect, bool) {
 		return e, true
 	case *workflowservice.RespondActivityTaskFailedRequest:
 		return effect{name: method + " " + t.of(m.GetTaskToken())}, true
+	case *workflowservice.StartWorkflowExecutionRequest:
+		return effect{name: method + " " + m.GetWorkflowId()}, true
 	case *workflowservice.SignalWithStartWorkflowExecutionRequest:
 		return effect{method + " " + m.GetWorkflowId() + " " + m.GetSignalName(), plainly(m.GetSignalInput())}, true
 	case *workflowservice.SignalWorkflowExecutionRequest:
@@ -161,8 +163,6 @@ func commandName(c *command.Command) string {
 	switch {
 	case activity != "" && !glances(activity):
 		return activity
-	case c.GetStartChildWorkflowExecutionCommandAttributes() != nil:
-		return "child:" + c.GetStartChildWorkflowExecutionCommandAttributes().GetWorkflowId()
 	case c.GetSignalExternalWorkflowExecutionCommandAttributes() != nil:
 		return "signal:" + c.GetSignalExternalWorkflowExecutionCommandAttributes().GetSignalName()
 	case c.GetProtocolMessageCommandAttributes() != nil:

@@ -189,6 +189,9 @@ func (o *outbound) ExecuteActivity(ctx workflow.Context, name string, args ...an
 	if reported, is := flowtest.Reported(ctx, name, args, o.handOver); is {
 		return reported
 	}
+	if started, is := flowtest.Started(ctx, name, args, o.ExecuteChildWorkflow); is {
+		return o.startedAgain(ctx, started, name, args)
+	}
 	result, settle := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		out, err := o.s.perform(ctx, name, args)
@@ -220,9 +223,23 @@ func (o *outbound) handOver(ctx workflow.Context, to, run, name string, arg any)
 	return done
 }
 
+// startedAgain loses the answer of starts at times: they are tried again.
+func (o *outbound) startedAgain(ctx workflow.Context, started workflow.Future, name string, args []any) workflow.Future {
+	if !o.s.dice.chance("answer-lost", name) {
+		return started
+	}
+	o.s.count["started twice"]++
+	done, settle := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = started.Get(ctx, nil)
+		again, _ := flowtest.Started(ctx, name, args, o.ExecuteChildWorkflow)
+		settle.Chain(again)
+	})
+	return done
+}
+
 // ExecuteChildWorkflow notes which ids are taken.
 func (o *outbound) ExecuteChildWorkflow(ctx workflow.Context, kind string, args ...any) workflow.ChildWorkflowFuture {
-	o.run.add(3 + taskEvents) // initiated, started, completed
 	id := workflow.GetChildWorkflowOptions(ctx).WorkflowID
 	if o.s.state[id] == gone {
 		o.s.became(id, starting)

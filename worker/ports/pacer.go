@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
@@ -172,27 +171,6 @@ func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMe
 	}
 	known.Memo = memo
 	return known
-}
-
-// queryTimeout bounds the query of a migration: a permit may be about to expire.
-const queryTimeout = 2 * time.Second
-
-// Migrations queries migrations.
-type Migrations struct{ Client client.Client }
-
-// OldWork is the Work that a migration's eviction held, nil where unknown.
-func (m Migrations) OldWork(ctx context.Context, workflowID string) (*karmada.Work, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	answer, err := m.Client.QueryWorkflow(ctx, workflowID, "", workflows.QueryStatus)
-	if err != nil {
-		return nil, fmt.Errorf("query %s: %w", workflowID, err)
-	}
-	var status workflows.MigrationStatus
-	if err := answer.Get(&status); err != nil {
-		return nil, fmt.Errorf("answer of %s: %w", workflowID, err)
-	}
-	return status.OldWork, nil
 }
 
 // Applications reads what earlier application failovers reported.

@@ -21,14 +21,14 @@ import (
 // affected is the set of bindings on the cluster, and which of them its taints move.
 type affected struct {
 	*run
-	judgement *judgement
-	outcomes  *outcomes
-	waiting   *waiting
-	children  *children
-	evictor   *evictor
-	policies  *policies
-	listed    bool     // by this run
-	listing   *listing // the list that is being read, if any
+	judgement  *judgement
+	outcomes   *outcomes
+	waiting    *waiting
+	migrations *migrations
+	evictor    *evictor
+	policies   *policies
+	listed     bool     // by this run
+	listing    *listing // the list that is being read, if any
 }
 
 // listing is a list of the affected set that is being read.
@@ -158,7 +158,7 @@ func (a *affected) listPage(l *listing) {
 	a.st.Listed, a.listed = a.now(), true
 	a.outcomes.endLater(phase.OutcomeMovedByOthers) // what the whole list did not bring back is not there any more
 	a.dropMissing(l.found)
-	a.children.pokeSilent()
+	a.migrations.pokeSilent()
 }
 
 // leaveList gives up a list that is being read. It is read again from its beginning, once bindings are dispatched.
@@ -174,8 +174,8 @@ func (a *affected) leaveList() {
 func (a *affected) join(t activities.Targeting, policy rules.Policy, policies map[string]int) {
 	key := t.Key.String()
 	if m, moving := a.st.Migrations[key]; moving {
-		a.st.Queue.Rejoined(t.Key, t.UID) // its outcome is the child's to tell
-		a.children.rejoined(m)
+		a.st.Queue.Rejoined(t.Key, t.UID) // its outcome is the migration's to tell
+		a.migrations.rejoined(m)
 		return
 	}
 	at := a.st.Queue.At(t.Key)

@@ -19,9 +19,9 @@ import (
 // bindingOrders are an operator's orders about one binding: skip, cancel, put back, release.
 type bindingOrders struct {
 	*run
-	outcomes *outcomes
-	children *children
-	heldAsks []*heldAsk // orders about held copies that wait for their answer
+	outcomes   *outcomes
+	migrations *migrations
+	heldAsks   []*heldAsk // orders about held copies that wait for their answer
 }
 
 // refuseHeld answers those whose orders come too late.
@@ -135,15 +135,15 @@ func (b *bindingOrders) answerHeld(r activities.MigrationReport) {
 	}
 }
 
-// obeyOne carries an order about one binding out: on its child, on the queue, or on
+// obeyOne carries an order about one binding out: on its migration, on the queue, or on
 // a task that an ended migration left behind.
 func (b *bindingOrders) obeyOne(v bindingVerb) {
 	key := v.Binding.String()
 	if move, moving := b.st.Migrations[key]; moving {
 		// Noted before it is told: it may be ending just now, with nothing written.
 		move.Ordered = v.asMigrationOrder()
-		b.children.note(move)
-		told := b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered)
+		b.migrations.note(move)
+		told := b.migrations.signal(move, workflows.SignalMigrationOrder, *move.Ordered)
 		if told {
 			return
 		}
@@ -178,8 +178,8 @@ func (b *bindingOrders) callOff(v bindingVerb) {
 	b.dirty = true
 }
 
-// takeNamed starts a child for a task that was kept, or left to an operator. An operator
-// named it, so it is not off limits to that child, and to no other.
+// takeNamed starts a migration for a task that was kept, or left to an operator. An operator
+// named it, so it is not off limits to that migration, and to no other.
 func (b *bindingOrders) takeNamed(v bindingVerb) {
 	if b.st.UID == "" {
 		b.orders.bindings = append(b.orders.bindings, v) // the cluster has not been judged yet
@@ -201,16 +201,16 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	} else {
 		st.Intent.Order(workflows.IntentRelease, v.Order)
 	}
-	b.children.startChild(queue.Item{Key: v.Binding, Policy: -1}, st)
-	b.children.awaitStarts()
+	b.migrations.start(queue.Item{Key: v.Binding, Policy: -1}, st)
+	b.migrations.awaitStarts()
 	move, moving := b.st.Migrations[v.Binding.String()]
 	if !moving {
 		return
 	}
 	move.Ordered = v.asMigrationOrder()
-	b.children.note(move)
+	b.migrations.note(move)
 	if !move.Named {
-		b.children.signal(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
+		b.migrations.signal(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
 	}
 }
 

@@ -69,11 +69,11 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 func TestThePendingPurgeOfAnOlderFailoverIsBoundedToo(t *testing.T) {
 	f := bare()
 	for n := range record.MaxPendingPurges + 7 {
-		f.children.finishedElsewhere(activities.MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
+		f.migrations.finishedElsewhere(activities.MigrationReport{FailoverID: "before", Result: &record.Result{PendingPurge: &record.PendingPurge{Work: fmt.Sprint(n)}}})
 	}
 	require.Len(t, f.st.PendingPurges, record.MaxPendingPurges)
 	require.Equal(t, 7, f.st.PendingPurgesBeyond)
-	f.children.finishedElsewhere(activities.MigrationReport{FailoverID: "before", Result: &record.Result{}})
+	f.migrations.finishedElsewhere(activities.MigrationReport{FailoverID: "before", Result: &record.Result{}})
 	require.Equal(t, 7, f.st.PendingPurgesBeyond)
 }
 

@@ -79,22 +79,22 @@ func TestMorePermitsAreRequestedOnceTheLastRequestIsAnswered(t *testing.T) {
 	require.Equal(t, []int{5, 3, 3}, wants)
 }
 
-// A signal to all is on its way to many at a time: a recovery that reached one child after the other would come late.
+// A signal to all is on its way to many at a time: a recovery that reached one migration after the other would come late.
 //
 // Rules: R4.9-10.
 func TestASignalToAllWaitsForManyAnswersAtATime(t *testing.T) {
-	const children = 2*signalsAtOnce + 1
+	const migrations = 2*signalsAtOnce + 1
 	sent := signalled(t, func(ctx workflow.Context) {
 		f := evacuates(ctx, 0)
-		for n := range children {
+		for n := range migrations {
 			key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}
 			f.st.Migrations[key.String()] = workflows.Migration{Key: key, Attempt: 1}
 		}
 		began := f.now()
-		f.children.signalRecovery(nil)
+		f.migrations.signalRecovery(nil)
 		require.Equal(t, 3*time.Second, f.now().Sub(began))
 	})
-	require.Len(t, sent, children)
+	require.Len(t, sent, migrations)
 }
 
 // The page over a long queue is written at most so often, and what it lacks is written in time.

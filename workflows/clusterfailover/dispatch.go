@@ -16,13 +16,13 @@ import (
 // dispatcher asks the pacer for permits and gives each to the most urgent binding that is ready.
 type dispatcher struct {
 	*run
-	judgement *judgement
-	outcomes  *outcomes
-	waiting   *waiting
-	children  *children
-	draining  *draining
-	grants    *grants
-	permitted []sent // permits that were signalled in this turn
+	judgement  *judgement
+	outcomes   *outcomes
+	waiting    *waiting
+	migrations *migrations
+	draining   *draining
+	grants     *grants
+	permitted  []sent // permits that were signalled in this turn
 }
 
 // dispatch gives every permit in hand to the most urgent ready binding. Those that no binding may
@@ -39,8 +39,9 @@ func (d *dispatcher) dispatch() {
 			d.grants.dropPassed()
 		}
 	}
+	d.migrations.begin()
 	for _, s := range d.permitted {
-		d.children.answered(s)
+		d.migrations.answered(s)
 	}
 	d.permitted = nil
 	reason := d.readyReason()
@@ -53,7 +54,7 @@ func (d *dispatcher) dispatch() {
 
 // readyReason is what those wait for that passed the pre-check.
 func (d *dispatcher) readyReason() reason.Reason {
-	inFlight, waiting := d.children.inFlight()
+	inFlight, waiting := d.migrations.inFlight()
 	switch {
 	case d.st.Paused != nil:
 		return reason.Paused
@@ -75,7 +76,7 @@ func (d *dispatcher) mayBegin() bool {
 	if len(d.orders.bindings) > 0 {
 		return false
 	}
-	inFlight, waiting := d.children.inFlight()
+	inFlight, waiting := d.migrations.inFlight()
 	return d.st.Paused == nil && inFlight < d.st.Terms.InFlight && inFlight+waiting < d.st.Terms.Waiting
 }
 
@@ -99,7 +100,7 @@ func (d *dispatcher) startHolds() {
 		if d.waiting.heldBack(&d.st.Items[at[0]]) {
 			continue
 		}
-		d.children.startMigration(d.st.Queue.Remove(at[0]), workflows.MigrationState{Start: workflows.StartHold})
+		d.migrations.startEvicting(d.st.Queue.Remove(at[0]), workflows.MigrationState{Start: workflows.StartHold})
 	}
 }
 
@@ -117,10 +118,10 @@ func (d *dispatcher) dispatchOne() bool {
 	}
 	permit := d.grants.takePermit()
 	if turn.item >= 0 {
-		d.children.startMigration(d.st.Queue.Remove(turn.item), workflows.MigrationState{Permit: permit})
+		d.migrations.startEvicting(d.st.Queue.Remove(turn.item), workflows.MigrationState{Permit: permit})
 		return true
 	}
-	d.permitted = append(d.permitted, d.children.permit(d.st.Migrations[turn.move], permit))
+	d.permitted = append(d.permitted, d.migrations.permit(d.st.Migrations[turn.move], permit))
 	return true
 }
 
@@ -247,7 +248,7 @@ func (d *dispatcher) want(dispatches bool) activities.PermitRequest {
 	if !dispatches || d.st.Paused != nil {
 		return r
 	}
-	inFlight, waiting := d.children.inFlight()
+	inFlight, waiting := d.migrations.inFlight()
 	r.Want = max(0, min(d.st.Queue.Count(queue.Ready), d.st.Terms.InFlight-inFlight, d.st.Terms.Waiting-inFlight-waiting))
 	if r.Want = d.draining.want(r.Want + len(d.waitForPermit()) - d.grants.inHand()); r.Want > 0 {
 		r.Priority = d.next().priority

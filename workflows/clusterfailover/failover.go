@@ -26,7 +26,7 @@ type failover struct {
 	waiting       *waiting       // the queue as time passes
 	draining      *draining      // a drain's own rate, and its bans
 	taints        *taints        // what Lifeboat writes on the cluster
-	children      *children      // the migrations that run
+	migrations    *migrations    // the migrations that run
 	evictor       *evictor       // Karmada's own taint manager beside it
 	orphans       *orphans       // hold tasks without an owner
 	oldCopies     *oldCopies     // pending purges
@@ -61,12 +61,13 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 	f.begin()
 	for !f.st.Phase.Terminal() {
 		f.lull.See(f.ctx)
-		f.children.takeStarts()
+		f.migrations.takeStarts()
 		f.judgement.assess()
 		f.obey()
 		f.clusterOrders.obey()
 		f.orphans.search()
 		f.act()
+		f.migrations.begin()
 		f.dispatcher.requestPermits()
 		f.publisher.attend()
 		f.publisher.publish()
@@ -74,12 +75,12 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 			break
 		}
 		if f.full() {
-			f.children.awaitStarts()
+			f.migrations.awaitStarts() // what nobody has answered ends with the run
 			flow.Yield(f.ctx)
-		}
-		if f.full() {
-			f.inbox.Drain()
-			return workflows.FailoverReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeClusterFailover, f.carry())
+			if f.full() {
+				f.inbox.Drain()
+				return workflows.FailoverReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeClusterFailover, f.carry())
+			}
 		}
 		f.trail.Flush()
 		f.wait()
@@ -131,19 +132,19 @@ func newParts(r *run) *failover {
 	f.draining = &draining{r, f.judgement}
 	policies := &policies{r, f.judgement}
 	f.taints = &taints{r, f.judgement, f.standing, policies}
-	f.children = &children{run: r, outcomes: f.outcomes, approvals: f.approvals, waiting: f.waiting, draining: f.draining}
-	f.evictor = &evictor{run: r, standing: f.standing, children: f.children, lookedAt: map[string]bool{}}
-	f.orphans = &orphans{r, f.draining, f.judgement, f.children, f.evictor}
+	f.migrations = &migrations{run: r, outcomes: f.outcomes, approvals: f.approvals, waiting: f.waiting, draining: f.draining}
+	f.evictor = &evictor{run: r, standing: f.standing, migrations: f.migrations, lookedAt: map[string]bool{}}
+	f.orphans = &orphans{r, f.draining, f.judgement, f.migrations, f.evictor}
 	f.oldCopies = &oldCopies{r}
-	f.fences = &fences{r, f.waiting, f.children}
+	f.fences = &fences{r, f.waiting, f.migrations}
 	f.preCheck = &preCheck{run: r, outcomes: f.outcomes, waiting: f.waiting, approvals: f.approvals, fences: f.fences}
-	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, children: f.children, evictor: f.evictor, policies: policies}
+	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, migrations: f.migrations, evictor: f.evictor, policies: policies}
 	f.grants = &grants{r}
-	f.dispatcher = &dispatcher{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, children: f.children, draining: f.draining, grants: f.grants}
-	f.bindingOrders = &bindingOrders{run: r, outcomes: f.outcomes, children: f.children}
+	f.dispatcher = &dispatcher{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, migrations: f.migrations, draining: f.draining, grants: f.grants}
+	f.bindingOrders = &bindingOrders{run: r, outcomes: f.outcomes, migrations: f.migrations}
 	f.clusterOrders = &clusterOrders{r, f.draining, f.judgement, f.taints}
 	f.wholeOrders = &wholeOrders{r, f.standing, f.taints, f.evictor, f.bindingOrders}
-	f.publisher = &publisher{run: r, judgement: f.judgement, taints: f.taints, children: f.children, oldCopies: f.oldCopies}
+	f.publisher = &publisher{run: r, judgement: f.judgement, taints: f.taints, migrations: f.migrations, oldCopies: f.oldCopies}
 	return f
 }
 
@@ -197,7 +198,7 @@ func (f *failover) newAttempt() {
 // act runs the phase once.
 func (f *failover) act() {
 	if !f.evacuating() {
-		f.children.awaitStarts() // only dispatch goes on meanwhile
+		f.migrations.awaitStarts() // only dispatch goes on meanwhile
 		f.affected.leaveList()
 	}
 	if !f.st.GoneAt.IsZero() {
@@ -228,7 +229,7 @@ const maxHistory = 20_000_000
 // full reports whether this run should continue as new. The next one goes on with whatever is left, so any moment
 // between two turns will do; one that has not waited yet has done nothing else, and would only be followed by its like.
 func (f *failover) full() bool {
-	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks)+len(f.children.former) == 0 && f.affected.listing == nil
+	return f.waited && f.lull.Comes(f.ctx, f.st.Terms.HistoryEvents) && (f.cancelRequested || f.fullHistory()) && f.trail.MayContinue() && workflow.AllHandlersFinished(f.ctx) && f.orders.none() && len(f.asks)+len(f.migrations.former) == 0 && f.affected.listing == nil
 }
 
 func (f *failover) fullHistory() bool {
@@ -247,7 +248,7 @@ func (f *failover) wait() {
 	}
 	at, why := f.nextWake()
 	f.alarm.Set(f.ctx, at, why, &f.dirty)
-	_ = workflow.Await(f.ctx, func() bool { return f.dirty || f.children.startsAnswered() })
+	_ = workflow.Await(f.ctx, func() bool { return f.dirty || f.migrations.startsAnswered() })
 	f.dirty, f.waited = false, true
 }
 

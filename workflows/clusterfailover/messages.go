@@ -77,7 +77,7 @@ func (f *failover) serve(ctx workflow.Context) error {
 	return nil
 }
 
-// reported takes a child's report. The end of an older attempt never closes a binding
+// reported takes a migration's report. The end of an older attempt never closes a binding
 // of this one.
 func (f *failover) reported(r activities.MigrationReport) {
 	if malformedReport(r) {
@@ -89,7 +89,7 @@ func (f *failover) reported(r activities.MigrationReport) {
 	f.trail.AddActs(workflows.BindingMigrationID(f.instance, f.cluster, r.Key), r)
 	f.bindingOrders.answerHeld(r)
 	f.draining.wrote(m, r)
-	f.children.reported(r)
+	f.migrations.reported(r)
 }
 
 // malformedReport reports whether no migration sends such a report: it names no binding, its end is none or
@@ -104,7 +104,7 @@ type publisher struct {
 	*run
 	judgement   *judgement
 	taints      *taints
-	children    *children
+	migrations  *migrations
 	oldCopies   *oldCopies
 	shown       phase.Failover // as last published in search attributes
 	shownReason reason.Reason
@@ -135,7 +135,7 @@ const pageApart = 5 * time.Second
 // attend finds again why this failover needs an operator's eyes, the most urgent cause first. What
 // needs attention of a single migration is said by that migration.
 func (p *publisher) attend() {
-	_, waiting := p.children.inFlight()
+	_, waiting := p.migrations.inFlight()
 	evacuates := p.st.Phase == phase.FailoverEvacuating || p.st.Phase == phase.FailoverEvacuated
 	p.st.Attention = nil
 	for _, c := range []struct {

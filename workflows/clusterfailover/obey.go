@@ -23,7 +23,7 @@ func (f *failover) obey() {
 		f.bindingOrders.obeyOne(one)
 	}
 	for _, v := range o.scoped {
-		f.children.signalScoped(v)
+		f.migrations.signalScoped(v)
 	}
 	if o.cancel != nil && f.on(phase.EventCancelOrdered, reason.Cancelled) {
 		f.st.Stopped, f.st.StopPutBack = o.cancel, o.putBack

@@ -18,16 +18,16 @@ import (
 // orphans are Lifeboat hold tasks for this cluster whose owner does not run.
 type orphans struct {
 	*run
-	draining  *draining
-	judgement *judgement
-	children  *children
-	evictor   *evictor
+	draining   *draining
+	judgement  *judgement
+	migrations *migrations
+	evictor    *evictor
 }
 
 // search takes over Lifeboat hold tasks for this cluster whose owner does not run,
 // also for one that was deleted before this failover ever saw it.
 func (or *orphans) search() {
-	or.children.dismissFormerChildren()
+	or.migrations.dismissFormer()
 	or.evictor.holdMore()
 	if !or.st.AdoptDirty || or.st.UID == "" && or.st.GoneAt.IsZero() || or.waits() {
 		return
@@ -47,12 +47,12 @@ func (or *orphans) search() {
 		}
 		or.evictor.found(p.Evicted...)
 		for _, o := range p.Orphans {
-			or.children.adopt(o, true)
+			or.migrations.adopt(o, true)
 		}
 		for _, o := range p.Running {
-			or.children.adopt(o, false)
+			or.migrations.adopt(o, false)
 		}
-		or.children.awaitStarts()
+		or.migrations.awaitStarts()
 		dead = append(dead, p.Holders...)
 		or.draining.banned(p.Banned)
 		if p.Next == nil {
@@ -108,9 +108,9 @@ func (or *orphans) asked(m workflows.Adopt) {
 // evictor is a second evictor: Karmada's own taint manager, which evicts beside this failover.
 type evictor struct {
 	*run
-	standing *standing
-	children *children
-	lookedAt map[string]bool // bindings that Karmada evicts, and that were looked at for that
+	standing   *standing
+	migrations *migrations
+	lookedAt   map[string]bool // bindings that Karmada evicts, and that were looked at for that
 }
 
 // found takes bindings that Karmada's own taint manager evicts from this
@@ -147,7 +147,7 @@ func (v *evictor) hold(found []proof.BindingFact) {
 		case b.LastCopy && len(v.st.Migrations) >= v.st.Terms.Waiting:
 			v.st.Unheld = true
 		case b.LastCopy:
-			v.children.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
+			v.migrations.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
 		case !v.lookedAt[key]:
 			v.lookedAt[key], v.st.AdoptDirty, v.st.AdoptNow = true, true, true
 		}

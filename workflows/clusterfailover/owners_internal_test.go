@@ -26,7 +26,7 @@ var owners = map[string]string{
 	"PendingPurges PendingPurgesBeyond":                 "oldCopies",
 	"Pace Frozen":                                       "waiting",
 	"Bans NextDrain":                                    "draining",
-	"Migrations":                                        "children",
+	"Migrations":                                        "migrations",
 	"Beside Unheld":                                     "evictor",
 	"Fenced":                                            "fences",
 	"Dues Judged":                                       "policies",

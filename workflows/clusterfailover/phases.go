@@ -179,7 +179,7 @@ func (f *failover) actSettling() {
 	switch {
 	case f.judgement.thisFailureStands():
 		f.failAgain()
-	case f.st.Untainted.IsZero() && f.children.restoresOpen():
+	case f.st.Untainted.IsZero() && f.migrations.restoresOpen():
 		return
 	case f.st.Untainted.IsZero():
 		again := f.taints.untaint()
@@ -187,7 +187,7 @@ func (f *failover) actSettling() {
 			f.failAgain()
 		}
 	default:
-		ended := f.children.allEnded()
+		ended := f.migrations.allEnded()
 		if ended {
 			f.close()
 		}
@@ -217,7 +217,7 @@ func (f *failover) failAgain() {
 	}
 }
 
-// closeQueue ends every queued binding without a write and signals to every child,
+// closeQueue ends every queued binding without a write and signals to every migration,
 // once per attempt.
 func (f *failover) closeQueue(cancelled *workflows.Order) {
 	if !f.st.ClosedAt.IsZero() {
@@ -225,7 +225,7 @@ func (f *failover) closeQueue(cancelled *workflows.Order) {
 	}
 	f.affected.listLate()
 	f.endQueue(func(i queue.Item) { f.outcomes.abandon(i, cancelled) })
-	f.children.signalRecovery(cancelled)
+	f.migrations.signalRecovery(cancelled)
 }
 
 // endQueue dispatches nothing any more, and ends every queued binding.
@@ -243,7 +243,7 @@ func (f *failover) endQueue(end func(queue.Item)) {
 // nothing has matched for the removal window the record of the stop goes too.
 func (f *failover) actStopped() {
 	f.closeQueue(f.st.Stopped)
-	if f.children.restoresOpen() {
+	if f.migrations.restoresOpen() {
 		return
 	}
 	if f.st.Untainted.IsZero() {
@@ -275,7 +275,7 @@ func (f *failover) end(event phase.FailoverEvent, reason reason.Reason) {
 	f.on(event, reason)
 }
 
-// actGone waits for the children: each drops its own hold task, which loses nothing,
+// actGone waits for the migrations: each drops its own hold task, which loses nothing,
 // for the execution namespace is gone with the cluster.
 func (f *failover) actGone() {
 	if f.st.ClosedAt.IsZero() {
@@ -284,7 +284,7 @@ func (f *failover) actGone() {
 				f.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeAbandoned, Reason: reason.ClusterGone, At: f.now()})
 			}
 		})
-		f.children.signalAll(workflows.SignalBindingObserved, func(m workflows.Migration) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
+		f.migrations.signalAll(workflows.SignalBindingObserved, func(m workflows.Migration) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
 	}
 	left := f.leaveCluster()
 	if left {
@@ -292,10 +292,10 @@ func (f *failover) actGone() {
 	}
 }
 
-// leaveCluster waits for the children, then frees what a drain banned; false as long as one of them
+// leaveCluster waits for the migrations, then frees what a drain banned; false as long as one of them
 // runs, or where that could not be done for now.
 func (f *failover) leaveCluster() bool {
-	ended := f.children.allEnded()
+	ended := f.migrations.allEnded()
 	if !ended {
 		return false
 	}

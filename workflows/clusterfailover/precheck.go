@@ -162,8 +162,8 @@ func (p *preCheck) mustFence(i *queue.Item, c activities.Check) {
 // fences are the proofs that old copies are dead: an operator's confirmation, and the migrations that wait for one.
 type fences struct {
 	*run
-	waiting  *waiting
-	children *children
+	waiting    *waiting
+	migrations *migrations
 }
 
 // start gives each item that waits for a fence a migration of its own, where
@@ -173,16 +173,16 @@ func (fs *fences) start() {
 	for {
 		at := slices.IndexFunc(fs.st.Items, func(i queue.Item) bool { return i.State == queue.Fence })
 		if at < 0 {
-			fs.children.awaitStarts()
+			fs.migrations.awaitStarts()
 			return
 		}
-		if _, waiting := fs.children.inFlight(); waiting >= fs.st.Terms.Waiting {
+		if _, waiting := fs.migrations.inFlight(); waiting >= fs.st.Terms.Waiting {
 			fs.waiting.block(&fs.st.Items[at], reason.WaitingFull, "it waits for a fence, and too many wait already")
 			continue
 		}
 		i := fs.st.Queue.Remove(at)
 		_, why := fs.st.Queue.Due(fs.now(), &i)
-		fs.children.startChild(i, workflows.MigrationState{Start: workflows.StartAwaitFence, Why: why, To: i.To})
+		fs.migrations.start(i, workflows.MigrationState{Start: workflows.StartAwaitFence, Why: why, To: i.To})
 	}
 }
 
@@ -237,7 +237,7 @@ func (fs *fences) fencedOne(w confirmation) {
 		fs.waiting.lookAgain(at)
 	}
 	if m, moves := fs.st.Migrations[w.binding.String()]; moves {
-		fs.children.signal(m, workflows.SignalFenced, workflows.Fenced{Fence: w.fence})
+		fs.migrations.signal(m, workflows.SignalFenced, workflows.Fenced{Fence: w.fence})
 	}
 }
 
@@ -245,5 +245,5 @@ func (fs *fences) fencedOne(w confirmation) {
 func (fs *fences) spread(f *proof.Fence) {
 	fs.st.Fenced = f
 	fs.waiting.unblock()
-	fs.children.signalAll(workflows.SignalFenced, func(workflows.Migration) any { return workflows.Fenced{Fence: *f} })
+	fs.migrations.signalAll(workflows.SignalFenced, func(workflows.Migration) any { return workflows.Fenced{Fence: *f} })
 }

@@ -11,35 +11,35 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// reported takes a child's report: its end, how far it is, or, of one of an earlier failover, that it
+// reported takes a migration's report: its end, how far it is, or, of one of an earlier failover, that it
 // waits for a permit. The end of an older attempt never closes a binding of this one.
-func (c *children) reported(r activities.MigrationReport) {
+func (ms *migrations) reported(r activities.MigrationReport) {
 	key := r.Key.String()
-	m, known := c.st.Migrations[key]
+	m, known := ms.st.Migrations[key]
 	switch {
 	case r.Result != nil:
-		delete(c.st.Migrations, key)
-		c.finished(r, m, known)
+		delete(ms.st.Migrations, key)
+		ms.finished(r, m, known)
 	case known:
-		c.progressed(r, m)
-	case r.WantsPermit && r.FailoverID != c.st.FailoverID:
-		c.former = append(c.former, r)
+		ms.progressed(r, m)
+	case r.WantsPermit && r.FailoverID != ms.st.FailoverID:
+		ms.former = append(ms.former, r)
 	}
 }
 
-// progressed takes a child's progress.
-func (c *children) progressed(r activities.MigrationReport, m workflows.Migration) {
-	m.Progressed(r, c.now())
+// progressed takes a migration's progress.
+func (ms *migrations) progressed(r activities.MigrationReport, m workflows.Migration) {
+	m.Progressed(r, ms.now())
 	m.Holds = m.Holds && unwritten(r.Phase) || m.WantsPermit
 	// A missing answer excuses no migration: restoreWait is its time.
 	m.Excused = m.Excused || r.Late || r.Reason == reason.RestoreUndone || r.Reason == reason.DependentsNotBack
-	c.note(m)
+	ms.note(m)
 }
 
-func (c *children) finished(r activities.MigrationReport, m workflows.Migration, known bool) {
-	c.draining.banned(r.Result.Banned)
-	if r.FailoverID != c.st.FailoverID {
-		c.finishedElsewhere(r)
+func (ms *migrations) finished(r activities.MigrationReport, m workflows.Migration, known bool) {
+	ms.draining.banned(r.Result.Banned)
+	if r.FailoverID != ms.st.FailoverID {
+		ms.finishedElsewhere(r)
 		return
 	}
 	switch {
@@ -47,59 +47,59 @@ func (c *children) finished(r activities.MigrationReport, m workflows.Migration,
 	case m.Named && r.Result.Outcome == phase.OutcomeAbandoned:
 		// Nothing of Lifeboat's stood: what became of it before stays on record.
 	case r.Result.Outcome == phase.OutcomeBlocked:
-		c.blocked(r, m)
+		ms.blocked(r, m)
 	default:
-		c.outcomes.keepIn(r.Attempt, *r.Result)
+		ms.outcomes.keepIn(r.Attempt, *r.Result)
 	}
 	if m.Again {
-		c.st.ListDirty = true
+		ms.st.ListDirty = true
 	}
 }
 
 // finishedElsewhere takes the end of an older failover's migration: it is no outcome
 // of this one, and its binding may be affected again. What it still owes is Lifeboat's to see.
-func (c *children) finishedElsewhere(r activities.MigrationReport) {
-	c.st.ListDirty = true
-	c.outcomes.owe(r.Result.PendingPurge)
+func (ms *migrations) finishedElsewhere(r activities.MigrationReport) {
+	ms.st.ListDirty = true
+	ms.outcomes.owe(r.Result.PendingPurge)
 }
 
 // blocked takes the end of a migration in which nothing was written: its binding goes back to
 // the queue, unless an operator called it off or the queue is closed.
-func (c *children) blocked(r activities.MigrationReport, m workflows.Migration) {
+func (ms *migrations) blocked(r activities.MigrationReport, m workflows.Migration) {
 	switch {
 	case callsOff(m.Ordered):
-		c.outcomes.keepIn(r.Attempt, orderedEnd(m.Ordered, *r.Result))
-	case r.Attempt == c.st.Attempt && !c.closing():
+		ms.outcomes.keepIn(r.Attempt, orderedEnd(m.Ordered, *r.Result))
+	case r.Attempt == ms.st.Attempt && !ms.closing():
 		if m.Ordered != nil {
 			r.Result.Message = m.Ordered.Verb + " ordered by " + m.Ordered.Who + " came to nothing, for nothing of it is written; " + r.Result.Message
 		}
-		c.requeue(*r.Result, m)
-	case c.st.Stopped != nil:
-		r.Result.Outcome, r.Result.Reason, r.Result.Cause = phase.OutcomeAbandoned, reason.Cancelled, "cancelled by "+c.st.Stopped.Line()
-		c.outcomes.keepIn(r.Attempt, *r.Result)
+		ms.requeue(*r.Result, m)
+	case ms.st.Stopped != nil:
+		r.Result.Outcome, r.Result.Reason, r.Result.Cause = phase.OutcomeAbandoned, reason.Cancelled, "cancelled by "+ms.st.Stopped.Line()
+		ms.outcomes.keepIn(r.Attempt, *r.Result)
 	default:
 		r.Result.Outcome, r.Result.Cause = phase.OutcomeAbandoned, record.CauseRecovery
-		c.outcomes.keepIn(r.Attempt, *r.Result)
+		ms.outcomes.keepIn(r.Attempt, *r.Result)
 	}
 }
 
 // requeue puts a binding back that was refused at the write.
-func (c *children) requeue(r record.Result, m workflows.Migration) {
+func (ms *migrations) requeue(r record.Result, m workflows.Migration) {
 	i := queue.Item{Key: m.Key, UID: m.UID, Resource: m.Resource, Policy: m.Policy, Tries: m.Tries, Affected: true, Queued: m.Queued, To: r.To, Purge: m.Purge, Fence: m.Fence}
-	if c.st.Queue.PolicyOf(&i) == nil {
-		c.st.ListDirty = true // adopted without a policy: the list freezes one
+	if ms.st.Queue.PolicyOf(&i) == nil {
+		ms.st.ListDirty = true // adopted without a policy: the list freezes one
 		return
 	}
-	c.waiting.block(&i, r.Reason, r.Message)
+	ms.waiting.block(&i, r.Reason, r.Message)
 	if r.Fence != nil {
 		i.Fence = r.Fence
 	}
 	if r.Reason == reason.Fenced {
 		i.State, i.Reason, i.RetryAt, i.Tries = queue.Due, reason.Waiting, time.Time{}, m.Tries
 	}
-	c.approvals.asked(&i, nil)
-	if c.st.Queue.Find(i.Key) < 0 {
-		c.st.Items = append(c.st.Items, i)
+	ms.approvals.asked(&i, nil)
+	if ms.st.Queue.Find(i.Key) < 0 {
+		ms.st.Items = append(ms.st.Items, i)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -156,20 +156,38 @@ func CheckID(ctx workflow.Context, id string) error {
 	return nil
 }
 
-// StartMigration starts a migration that outlives this run, without waiting for the server.
-func StartMigration(ctx workflow.Context, p workflows.BindingMigrationParams, summary, details string) workflow.ChildWorkflowFuture {
-	st := &p.State
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            workflows.BindingMigrationID(p.Instance, st.Ref.Cluster, st.Ref.Key),
-		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:         reason.Summary(summary),
-		StaticDetails:         details,
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.SearchCluster.ValueSet(st.Ref.Cluster), workflows.SearchBinding.ValueSet(workflows.Storable(st.Ref.Key.String())),
-			workflows.SearchMode.ValueSet(string(st.Ref.Mode)),
-		),
-		Memo: map[string]any{"lifeboatFailover": st.FailoverID, "lifeboatResource": st.Resource},
-	})
-	return workflow.ExecuteChildWorkflow(ctx, workflows.TypeBindingMigration, p)
+const (
+	// startTimeout bounds one attempt to start migrations: permits pass while it lasts.
+	startTimeout = 10 * time.Second
+	// mostStarts and bytesOfStarts bound one request for starts, well below what the server takes as one payload.
+	mostStarts    = 30
+	bytesOfStarts = 500_000
+)
+
+// Start is a migration to be started.
+type Start = activities.MigrationStart[workflows.BindingMigrationParams]
+
+// Starting is one request for starts, which the server has not answered yet.
+type Starting struct {
+	Starts []Start
+	Answer workflow.Future // activities.StartAnswer
+}
+
+// StartMigrations has migrations started that outlive this run, in as few requests as may be. It waits for nothing.
+func StartMigrations(ctx workflow.Context, starts []Start) (all []Starting) {
+	for len(starts) > 0 {
+		n, bytes := 1, workflows.SizeOf(starts[0])
+		for ; n < min(len(starts), mostStarts); n++ {
+			if bytes += workflows.SizeOf(starts[n]); bytes > bytesOfStarts {
+				break
+			}
+		}
+		st := starts[0].Params.State
+		summary := fmt.Sprintf("start %s off %s", reason.Count(n, "migration"), st.Ref.Cluster)
+		doing := workflow.WithStartToCloseTimeout(Doing(ctx, summary), startTimeout)
+		request := activities.StartRequest[workflows.BindingMigrationParams]{Starts: starts[:n]}
+		all = append(all, Starting{request.Starts, workflow.ExecuteActivity(doing, activities.NameStartMigrations, request)})
+		starts = starts[n:]
+	}
+	return all
 }

@@ -1,0 +1,82 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// NameStartMigrations starts migrations, many at a time: as children of their failover each would cost it three events
+// under its lock.
+const NameStartMigrations = "StartMigrations"
+
+// StartRequest asks for migrations to be started; P are the parameters of each, which the activity hands on as they are.
+type StartRequest[P any] struct {
+	Starts []MigrationStart[P] `json:"starts"`
+}
+
+// MigrationStart is one migration to be started.
+type MigrationStart[P any] struct {
+	Params P `json:"params"`
+	// Summary is what Temporal's list shows of it.
+	Summary string `json:"summary,omitempty"`
+}
+
+// StartAnswer is what became of the starts of a request, by their place in it. What is in neither map was started.
+type StartAnswer struct {
+	// Running: a migration of that id runs already, perhaps since an attempt whose answer was lost.
+	Running map[int]bool `json:"running,omitempty"`
+	// Refused is why the server takes no such start, however often it is repeated.
+	Refused map[int]string `json:"refused,omitempty"`
+}
+
+// Of is what became of one start: nil, [ErrRuns] or [ErrStartRefused].
+func (a StartAnswer) Of(n int) error {
+	switch why, refused := a.Refused[n]; {
+	case refused:
+		return fmt.Errorf("%w: %s", ErrStartRefused, why)
+	case a.Running[n]:
+		return ErrRuns
+	default:
+		return nil
+	}
+}
+
+// Why a migration is not started.
+var (
+	ErrRuns         = errors.New("a migration of that id runs already")
+	ErrStartRefused = errors.New("the server refuses the start")
+)
+
+// startsAtOnce bounds how many starts of one request wait for the server at a time.
+const startsAtOnce = 10
+
+// StartMigrations starts migrations, each in a call of its own. Where the server cannot be reached the whole is tried
+// again: those that run by then are answered as running.
+func (a *Activities) StartMigrations(ctx context.Context, r StartRequest[json.RawMessage]) (StartAnswer, error) {
+	answer := StartAnswer{Running: map[int]bool{}, Refused: map[int]string{}}
+	var mu sync.Mutex
+	var calls errgroup.Group
+	calls.SetLimit(startsAtOnce)
+	for n, start := range r.Starts {
+		calls.Go(func() error {
+			err := a.Launcher.Start(ctx, start)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(err, ErrRuns):
+				answer.Running[n] = true
+			case errors.Is(err, ErrStartRefused):
+				answer.Refused[n] = err.Error()
+			case err != nil:
+				return err
+			}
+			return nil
+		})
+	}
+	return answer, calls.Wait()
+}

@@ -1,0 +1,99 @@
+package clusterfailover
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// startsOf runs do on a failover that evacuates, with so many bindings that are ready, where each request for starts gets
+// an answer. It returns how many starts each request had.
+func startsOf(t *testing.T, ready int, answer activities.StartAnswer, err error, do func(f *failover)) (asked []int) {
+	t.Helper()
+	start := func(_ context.Context, r activities.StartRequest[workflows.BindingMigrationParams]) (activities.StartAnswer, error) {
+		asked = append(asked, len(r.Starts))
+		return answer, err
+	}
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := evacuates(ctx, ready)
+		for range ready {
+			f.migrations.startEvicting(f.st.Queue.Remove(0), workflows.MigrationState{})
+		}
+		do(f)
+	}, flowtest.Acts{activities.NameStartMigrations: start})
+	return asked
+}
+
+func TestTheMigrationsOfOneTurnAreStartedByOneRequest(t *testing.T) {
+	asked := startsOf(t, 20, activities.StartAnswer{}, nil, func(f *failover) {
+		require.Len(t, f.st.Migrations, 20, "they are in flight before the server has answered")
+		f.migrations.begin()
+		f.migrations.begin()
+		require.Len(t, f.st.Migrations, 20)
+		f.migrations.awaitStarts()
+		require.Empty(t, f.migrations.starting)
+		require.Len(t, f.st.Migrations, 20)
+		require.Empty(t, f.st.Items)
+	})
+	require.Equal(t, []int{20}, asked)
+}
+
+// Who signals to a migration, or ends the run, waits for starts that nobody was asked for yet.
+func TestASignalWaitsForTheStartOfItsMigration(t *testing.T) {
+	asked := startsOf(t, 2, activities.StartAnswer{}, nil, func(f *failover) {
+		require.True(t, f.migrations.signal(f.st.Migrations["shop/1"], workflows.SignalRecover, workflows.Recover{}))
+	})
+	require.Equal(t, []int{2}, asked)
+}
+
+// What is refused goes back into the queue, which must not be closed by then: its bindings would have no outcome.
+func TestAFailoverThatStopsDispatchingWaitsForItsStarts(t *testing.T) {
+	startsOf(t, 2, activities.StartAnswer{Refused: map[int]string{0: "odd"}}, nil, func(f *failover) {
+		f.migrations.begin()
+		f.st.Phase, f.st.UID = phase.FailoverSuspected, ""
+		f.act()
+		require.Len(t, f.st.Items, 1)
+		require.Len(t, f.st.Migrations, 1)
+	})
+}
+
+func TestAStartThatIsRefusedPutsItsBindingBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  activities.StartAnswer
+		err     error
+		back    []string
+		message string
+	}{
+		"one of three is refused": {answer: activities.StartAnswer{Refused: map[int]string{1: "no such attribute"}}, back: []string{"shop/1"}, message: "no such attribute"},
+		"one runs already":        {answer: activities.StartAnswer{Running: map[int]bool{2: true}}},
+		"the request fails":       {err: temporal.NewNonRetryableApplicationError("odd", "Odd", nil), back: []string{"shop/0", "shop/1", "shop/2"}, message: "odd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			startsOf(t, 3, c.answer, c.err, func(f *failover) {
+				f.migrations.awaitStarts()
+				var back []string
+				for _, i := range f.st.Items {
+					require.Equal(t, queue.Blocked, i.State)
+					require.Equal(t, reason.Unreachable, i.Reason)
+					require.Contains(t, i.Message, c.message)
+					back = append(back, i.Key.String())
+				}
+				require.Equal(t, c.back, back)
+				require.Len(t, f.st.Migrations, 3-len(back))
+				for n := range c.answer.Running {
+					require.True(t, f.st.Migrations[fmt.Sprintf("shop/%d", n)].Again, "its binding is looked at once more")
+				}
+			})
+		})
+	}
+}
