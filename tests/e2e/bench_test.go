@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -39,10 +37,10 @@ func benchStory() story {
 	return story{name: "bench", short: "bench", size: *benchClusters, alone: true, space: "bench"}
 }
 
-// benchSettings are the defaults, where stories are quicker; windows are wide open.
+// benchSettings are the defaults, where stories are quicker.
 var benchSettings = []string{
 	"health.pollInterval=30s", "workflow.pollInterval=30s", "workflow.askAgain=20s", "workflow.recheck=15s", "workflow.relist=1m",
-	"windows.inFlight=400", "controller.resyncInterval=1m", "log.level=info", "health.minHealthy=10s", "health.detection=90s",
+	"controller.resyncInterval=1m", "log.level=info", "health.minHealthy=10s", "health.detection=90s",
 }
 
 // schedulerRates are how many placements per second the lab's scheduler makes, 0 = as many as it can.
@@ -125,33 +123,6 @@ func TestBench(t *testing.T) {
 
 func migrationsOf(clusters ...string) string {
 	return "WorkflowType = 'BindingMigration' AND LifeboatCluster IN ('" + strings.Join(clusters, "', '") + "')"
-}
-
-// deployElsewhere creates bindings that stand on clusters, with the status that Karmada gives them. No controller
-// of the lab looks at them: they are there to be read.
-func (s *scene) deployElsewhere(on []string, n int) {
-	at := s.api.Resource(resourceBindings).Namespace(s.namespace())
-	var clients errgroup.Group
-	clients.SetLimit(32)
-	for i := range n {
-		home := on[i%len(on)]
-		u := deployment(s.namespace(), fmt.Sprintf("other-%d", i), home, 2, oneOf(home, on[(i+1)%len(on)]))
-		specOf(u)["suspension"] = object{"scheduling": true}
-		u.SetAnnotations(map[string]string{"lab.lifeboat.dev/no-works": "true"})
-		status, err := json.Marshal(object{"status": object{
-			"schedulerObservedGeneration": 1,
-			"aggregatedStatus":            []any{object{"clusterName": home, "applied": true, "health": "Healthy", "status": object{"readyReplicas": 2, "replicas": 2}}},
-		}})
-		require.NoError(s, err)
-		clients.Go(func() error {
-			_, err := at.Create(s.ctx, u, metav1.CreateOptions{})
-			if err == nil {
-				_, err = at.Patch(s.ctx, u.GetName(), types.MergePatchType, status, metav1.PatchOptions{}, "status")
-			}
-			return err
-		})
-	}
-	require.NoError(s, clients.Wait())
 }
 
 // patchesPerSecond is how many merge patches of one binding the API server takes from one client.

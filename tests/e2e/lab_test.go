@@ -46,6 +46,7 @@ type place struct {
 	Dir               string            `json:"dir"`
 	Kubeconfig        string            `json:"kubeconfig"`
 	Kubeconfigs       map[string]string `json:"kubeconfigs"`
+	Etcd              string            `json:"etcd"`
 	TemporalAddress   string            `json:"temporalAddress"`
 	TemporalNamespace string            `json:"temporalNamespace"`
 	AuditLog          string            `json:"auditLog"`
