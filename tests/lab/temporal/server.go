@@ -70,7 +70,6 @@ func dynamicConfig() dynamicconfig.StaticClient {
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key():      true,
 		dynamicconfig.FrontendPersistenceMaxQPS.Key():                    10000,
 		dynamicconfig.HistoryPersistenceMaxQPS.Key():                     45000,
-		dynamicconfig.TaskSchedulerEnableExecutionQueueScheduler.Key():   true,
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 100,
 	}
 }
