@@ -63,10 +63,11 @@ func lockFolder(path string, openFlags int) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look into folder of the lab: %w", err)
 	}
-	lockPath := filepath.Join(path, lockFile)
-	if _, err := os.Stat(lockPath); errors.Is(err, os.ErrNotExist) && len(entries) > 0 {
+	locked := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == lockFile })
+	if !locked && len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty and not a lab's folder: give another --dir", path)
 	}
+	lockPath := filepath.Join(path, lockFile)
 	lock, err := os.OpenFile(lockPath, os.O_RDWR|openFlags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock of the lab: %w", err)
