@@ -91,21 +91,12 @@ func (f *failover) move(clock rules.UnhealthyClock) {
 		st.Before = append(st.Before, c.Cluster)
 	}
 	st.Check, st.Permit, st.Approval = nil, pace.Permit{}, nil
-	if err := f.start(flow.Start{Params: params, Summary: "Move " + st.Look.Resource + " off " + clock.Cluster + ": it is Unhealthy there"}); err != nil {
+	if err := flow.StartMigration(f.ctx, flow.Start{Params: params, Summary: "Move " + st.Look.Resource + " off " + clock.Cluster + ": it is Unhealthy there"}); err != nil {
 		st.Move = nil
 		f.block(reason.Conflict, "a migration off "+clock.Cluster+" could not begin: "+err.Error())
 		return
 	}
 	workflow.GetMetricsHandler(f.ctx).WithTags(map[string]string{"cluster": clock.Cluster}).Counter("lifeboat_application_failovers").Inc(1)
-}
-
-// start starts the migration, and waits for the answer.
-func (f *failover) start(s flow.Start) error {
-	var answer activities.StartAnswer
-	if err := flow.StartMigrations(f.ctx, []flow.Start{s})[0].Answer.Get(f.ctx, &answer); err != nil {
-		return err
-	}
-	return answer.Of(0)
 }
 
 // migration is what the migration begins with.

@@ -191,3 +191,12 @@ func StartMigrations(ctx workflow.Context, starts []Start) (all []Starting) {
 	}
 	return all
 }
+
+// StartMigration has one migration started, and waits for the answer: nil, [activities.ErrRuns] or why it was not.
+func StartMigration(ctx workflow.Context, s Start) error {
+	var answer activities.StartAnswer
+	if err := StartMigrations(ctx, []Start{s})[0].Answer.Get(ctx, &answer); err != nil {
+		return err
+	}
+	return answer.Of(0)
+}
