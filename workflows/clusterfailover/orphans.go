@@ -152,6 +152,7 @@ func (v *evictor) hold(found []proof.BindingFact) {
 			v.lookedAt[key], v.st.AdoptDirty, v.st.AdoptNow = true, true, true
 		}
 	}
+	v.migrations.begin() // Karmada may end a last copy at any moment: no list or check goes before
 }
 
 // holdMore looks again for last copies that no task holds, once there is room.

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
@@ -54,6 +56,16 @@ func TestASignalWaitsForTheStartOfItsMigration(t *testing.T) {
 		require.True(t, f.migrations.signal(f.st.Migrations["shop/1"], workflows.SignalRecover, workflows.Recover{}))
 	})
 	require.Equal(t, []int{2}, asked)
+}
+
+// Karmada ends the last copy of a binding that it evicts at any moment: its hold does not wait for the rest of the turn.
+func TestTheHoldOfALastCopyIsStartedAtOnce(t *testing.T) {
+	asked := startsOf(t, 0, activities.StartAnswer{}, nil, func(f *failover) {
+		f.evictor.found(proof.BindingFact{Key: karmada.BindingKey{Namespace: "shop", Name: "last"}, UID: "1", LastCopy: true})
+		require.Empty(t, f.migrations.unsent)
+		f.migrations.awaitStarts()
+	})
+	require.Equal(t, []int{1}, asked)
 }
 
 // What is refused goes back into the queue, which must not be closed by then: its bindings would have no outcome.
