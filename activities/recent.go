@@ -21,7 +21,7 @@ type FleetReader interface {
 
 // Karmada itself takes seconds to see that a cluster has failed.
 const (
-	recentFor = time.Second   // how old an answer of Recent may be when somebody asks
+	recentFor = time.Second   // the age up to which an answer is used
 	renewedAt = recentFor / 2 // from when on the next caller reads again, and from when on a read takes long
 	mostReads = 2             // how many reads of one list are on their way at a time
 )

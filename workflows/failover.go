@@ -147,7 +147,7 @@ func (m Migration) Targets() []string {
 	return m.To
 }
 
-// Migration is a running migration.
+// Migration is what a failover knows of one of its running migrations.
 type Migration struct {
 	Key       karmada.BindingKey `json:"key"`
 	UID       types.UID          `json:"uid"`

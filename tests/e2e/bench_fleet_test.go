@@ -1,12 +1,8 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -71,7 +67,7 @@ func (s *scene) etcdPut(values map[string]string) error {
 	for key, value := range values {
 		puts = append(puts, object{"requestPut": object{"key": []byte(key), "value": []byte(value)}})
 	}
-	return postTo(s.ctx, s.lab.At.Etcd+"/v3/kv/txn", object{"success": puts}, &object{})
+	return postTo(s.ctx, s.lab.At.Etcd+"/v3/kv/txn", object{"success": puts}, nil)
 }
 
 // etcdGet reads one value.
@@ -88,26 +84,4 @@ func (s *scene) etcdGet(key string) (string, error) {
 		return "", fmt.Errorf("etcd has no %s", key)
 	}
 	return string(found.KVs[0].Value), nil
-}
-
-// postTo posts JSON and reads the JSON of the answer.
-func postTo(ctx context.Context, url string, body, answer any) error {
-	content, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close() //nolint:errcheck // read only
-	if response.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(response.Body)
-		return fmt.Errorf("%s: %s: %s", url, response.Status, said)
-	}
-	return json.NewDecoder(response.Body).Decode(answer)
 }

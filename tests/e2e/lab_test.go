@@ -160,22 +160,8 @@ func (l *laboratory) control(ctx context.Context, verb, name string, body any) e
 	if name != "" {
 		path += "?" + url.Values{"member": {name}}.Encode()
 	}
-	content, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
+	if err := postTo(ctx, path, body, nil); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, name, err)
-	}
-	defer response.Body.Close() //nolint:errcheck // read only
-	if response.StatusCode != http.StatusOK {
-		answer, err := io.ReadAll(response.Body)
-		return errors.Join(err, fmt.Errorf("%s %s: the lab answered %s: %s", verb, name, response.Status, answer))
 	}
 	return nil
 }
@@ -312,6 +298,31 @@ func fetch(ctx context.Context, by *http.Client, url string) (status int, body s
 	defer response.Body.Close() //nolint:errcheck // read only
 	content, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(content), err
+}
+
+// postTo posts JSON, and reads the JSON of the answer into one that is given.
+func postTo(ctx context.Context, url string, body, answer any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // read only
+	if response.StatusCode != http.StatusOK {
+		said, err := io.ReadAll(response.Body)
+		return errors.Join(err, fmt.Errorf("%s answered %s: %s", url, response.Status, said))
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(answer)
 }
 
 // freeAddress is a port that nobody listens on right now.

@@ -26,7 +26,7 @@ type failover struct {
 	waiting       *waiting       // the queue as time passes
 	draining      *draining      // a drain's own rate, and its bans
 	taints        *taints        // what Lifeboat writes on the cluster
-	migrations    *migrations    // the migrations that run
+	migrations    *migrations    // starts, signals and reports of migrations
 	evictor       *evictor       // Karmada's own taint manager beside it
 	orphans       *orphans       // hold tasks without an owner
 	oldCopies     *oldCopies     // pending purges
@@ -75,7 +75,7 @@ func Workflow(ctx workflow.Context, p workflows.ClusterFailoverParams) (workflow
 			break
 		}
 		if f.full() {
-			f.migrations.awaitStarts() // what nobody has answered ends with the run
+			f.migrations.awaitStarts() // a start without an answer is lost when the run ends
 			flow.Yield(f.ctx)
 			if f.full() {
 				f.inbox.Drain()
