@@ -215,7 +215,7 @@ record: toolchain lab-bin build ## Record the histories that tests/replay replay
 
 ##@ Check
 .PHONY: lint
-lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint, workflowcheck and the check for retired words; go vet and go mod tidy -diff for every module
+lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint, workflowcheck and the checks for retired words, imports and shape; go vet and go mod tidy -diff for every module
 	@nice bin/golangci-lint config verify
 	@nice bin/golangci-lint run --allow-serial-runners ./...
 	@nice bin/workflowcheck -test=false -config workflowcheck.config.yaml $$(go list ./... | grep -v /tests/)
@@ -224,6 +224,7 @@ lint: toolchain bin/golangci-lint bin/workflowcheck ## Run golangci-lint, workfl
 	@for module in $$(git ls-files go.mod '*/go.mod' | xargs -n1 dirname); do (cd $$module && go mod tidy -diff) || exit 1; done
 	@unformatted=$$(gofmt -l tests/lab $(MODULES)); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	@go test ./tests/documents -run Retired
+	@go test ./tests/imports
 	@echo "lint: clean"
 
 # The tools live in a module of their own, as the linters do.

@@ -68,6 +68,6 @@ func (c *Config) approvalKeys() []key {
 		duration("approval.expireAfter", &c.Approval.ExpireAfter, 0, 30*24*time.Hour,
 			"How long a question stands open; after that the binding stays where it is until an operator approves it all the same. 0 is for ever."),
 		kinds("kinds", &c.Kinds,
-			"What happens to the workloads of a kind, over the defaults (docs/operations.md has the table): move, keep where they are, or ask an operator first."),
+			"What happens to the workloads of a kind, over the defaults (docs/semantics.md, 4.6, has the table): move, keep where they are, or ask an operator first."),
 	}
 }

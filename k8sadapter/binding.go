@@ -25,6 +25,9 @@ func DecodeBinding(raw []byte) karmada.Binding {
 		UID: meta.UID, ResourceVersion: meta.ResourceVersion, Generation: meta.Generation,
 		Deleting: meta.DeletionTimestamp != nil, Labels: meta.Labels, Annotations: meta.Annotations,
 	}
+	label := binding.Key.Kind().PermanentIDLabel()
+	binding.PermanentID = binding.Labels[label]
+	delete(binding.Labels, label)
 	d.template(&binding, spec)
 	d.schedule(&binding, spec)
 	d.failover(&binding, spec.section("failover"))

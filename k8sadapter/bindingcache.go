@@ -9,7 +9,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -193,8 +192,7 @@ func (c *BindingCache) behind(b karmada.Binding) bool {
 // seen is a binding as the watch saw it last.
 func (c *BindingCache) seen(key karmada.BindingKey) (karmada.Binding, bool) {
 	at := slices.Index(bindingKinds, key.Kind())
-	name := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
-	object, _, err := c.informers[at].GetStore().Get(&kept[karmada.Binding]{ObjectMeta: name})
+	object, _, err := c.informers[at].GetStore().GetByKey(cache.NewObjectName(key.Namespace, key.Name).String())
 	if binding := valueOf[karmada.Binding](object); err == nil && binding != nil {
 		return *binding, true
 	}

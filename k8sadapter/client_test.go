@@ -328,7 +328,7 @@ func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
       {"metadata":{"name":"old","namespace":"karmada-es-m1","uid":"1","deletionTimestamp":"2026-01-01T00:00:00Z"}},
       {"metadata":{"name":"new","namespace":"karmada-es-m1","uid":"2"}}]}`})
 	b := &karmada.Binding{
-		Key: karmada.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"},
+		Key: karmada.BindingKey{Namespace: "n", Name: "x"}, PermanentID: "id",
 		Resource: karmada.Resource{Kind: "Deployment", Namespace: "default", Name: "one"},
 	}
 
@@ -490,7 +490,7 @@ func TestWorkloadLabels_OfRealWorks_AreThoseOfTheManifest(t *testing.T) {
 		require.NotContains(t, page.Bindings[i].Labels, "app", "Karmada copies no label of the workload to the binding")
 		bindings = append(bindings, &page.Bindings[i])
 	}
-	away := karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "away"}, Labels: map[string]string{labelPermanentID: "no-such-id"}}
+	away := karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "away"}, PermanentID: "no-such-id"}
 	bindings = append(bindings, &away, &karmada.Binding{Key: karmada.BindingKey{Namespace: "default", Name: "without-id"}})
 
 	found := fixtures.Must(client.WorkloadLabels(t.Context(), bindings, "member1"))(t)
@@ -514,7 +514,7 @@ func TestWorkloadLabels_AsksForFewWorksAtOnce(t *testing.T) {
 	const works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
 	work := func(id, more, label string) string {
 		return fmt.Sprintf(`{"metadata":{"name":"w","uid":"u","labels":{%q:%q}%s},"spec":{"workload":{"manifests":[{"metadata":{"labels":{"app":%s}}}]}}}`,
-			labelPermanentID, id, more, label)
+			karmada.KindResourceBinding.PermanentIDLabel(), id, more, label)
 	}
 	server, client := serving(t, map[string]string{works: `{"metadata":{},"items":[` + strings.Join([]string{
 		work("id0", `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"old"`), work("id0", "", `"new"`), work("id0", `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `"older"`),
@@ -523,7 +523,7 @@ func TestWorkloadLabels_AsksForFewWorksAtOnce(t *testing.T) {
 	var bindings []*karmada.Binding
 	for n := range idsPerList + 1 {
 		key := karmada.BindingKey{Namespace: "n", Name: strconv.Itoa(n)}
-		bindings = append(bindings, &karmada.Binding{Key: key, Labels: map[string]string{labelPermanentID: "id" + strconv.Itoa(n)}})
+		bindings = append(bindings, &karmada.Binding{Key: key, PermanentID: "id" + strconv.Itoa(n)})
 	}
 	found := fixtures.Must(client.WorkloadLabels(t.Context(), bindings, "m1"))(t)
 	require.Equal(t, map[karmada.BindingKey]map[string]string{bindings[0].Key: {"app": "new"}}, found,
@@ -670,7 +670,7 @@ func TestRevision_ChangesWithThePodTemplate_AndNotWithTheReplicas(t *testing.T) 
 	server := &apiServer{objects: map[string]string{}}
 	client := connect(t, server, Options{})
 	b := &karmada.Binding{
-		Key: karmada.BindingKey{Namespace: "n", Name: "x"}, Labels: map[string]string{labelPermanentID: "id"},
+		Key: karmada.BindingKey{Namespace: "n", Name: "x"}, PermanentID: "id",
 		Resource: karmada.Resource{Kind: "Deployment", Namespace: "default", Name: "one"},
 	}
 	revision := func(spec string) string {

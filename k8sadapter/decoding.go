@@ -132,9 +132,10 @@ func (d *decoding) conditions(raw json.RawMessage) []karmada.Condition {
 	}
 	for _, c := range wire {
 		// The member's agent may write these: workflows carry them, so their length is bounded.
+		bounded := func(text string) string { return interned(reason.Bounded(text)) }
 		conditions = append(conditions, karmada.Condition{
-			Type: reason.Bounded(c.Type), Status: corev1.ConditionStatus(reason.Bounded(string(c.Status))),
-			Reason: reason.Bounded(c.Reason), Message: reason.Bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
+			Type: bounded(c.Type), Status: corev1.ConditionStatus(bounded(string(c.Status))),
+			Reason: bounded(c.Reason), Message: bounded(c.Message), LastTransition: c.LastTransitionTime.Time,
 		})
 	}
 	return conditions

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // recorded reads the objects of a recording of a real Karmada, oldest first.
@@ -91,7 +92,7 @@ func TestARecordedHoldIsReadInFull(t *testing.T) {
 const wholeBinding = `{
   "apiVersion":"work.karmada.io/v1alpha2","kind":"ResourceBinding",
   "metadata":{"name":"cart-deployment","namespace":"shop","uid":"u1","resourceVersion":"7","generation":3,
-    "labels":{"a":"b"},"annotations":{"c":"d"}},
+    "labels":{"a":"b","resourcebinding.karmada.io/permanent-id":"p1"},"annotations":{"c":"d"}},
   "spec":{
     "resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"shop","name":"cart","uid":"t1"},
     "replicas":3,"replicaRequirements":{"resourceRequest":{"cpu":"1"}},
@@ -118,6 +119,9 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	assert.Equal(t, karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}, b.Key)
 	assert.Equal(t, "7", b.ResourceVersion)
 	assert.Equal(t, int64(3), b.Generation)
+	assert.Equal(t, "p1", b.PermanentID)
+	assert.Equal(t, map[string]string{"a": "b"}, b.Labels)
+	assert.Equal(t, labels.Set{"a": "b", "resourcebinding.karmada.io/permanent-id": "p1"}, b.Selectable())
 	assert.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}, {Name: "m2"}}, b.Clusters)
 	for _, raw := range append(b.RawClusters, b.RawTasks...) {
 		assert.Contains(t, wholeBinding, string(raw), "raw items stay byte for byte")

@@ -2,6 +2,7 @@ package k8sadapter
 
 import (
 	"encoding/json"
+	"unique"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
@@ -9,7 +10,7 @@ import (
 )
 
 // memo decodes equal texts once: most bindings of a fleet have one of a few placements, requests and
-// sets of annotations, and share what was decoded. Whoever gets it does not change it.
+// sets of labels or annotations, and share what was decoded. Whoever gets it does not change it.
 type memo[T any] struct{ known *lru.Cache }
 
 const (
@@ -20,9 +21,9 @@ const (
 )
 
 var (
-	placements  = memo[decodedPlacement]{lru.New(memoTexts)}
-	requests    = memo[corev1.ResourceList]{lru.New(memoTexts)}
-	annotations = memo[map[string]string]{lru.New(memoTexts)}
+	placements = memo[decodedPlacement]{lru.New(memoTexts)}
+	requests   = memo[corev1.ResourceList]{lru.New(memoTexts)}
+	texts      = memo[map[string]string]{lru.New(memoTexts)}
 )
 
 // of finds what was decoded of the same text, or decodes it. What has problems is not remembered.
@@ -48,11 +49,14 @@ type decodedPlacement struct {
 	unknown   []string
 }
 
-// shareAnnotations gives equal annotations one map.
-func shareAnnotations(own map[string]string) map[string]string {
+// interned is the one copy of a text that many objects repeat.
+func interned(text string) string { return unique.Make(text).Value() }
+
+// shareTexts gives equal labels or annotations one map.
+func shareTexts(own map[string]string) map[string]string {
 	text, err := json.Marshal(own)
 	if err != nil {
 		return own
 	}
-	return annotations.of(&decoding{}, text, func() map[string]string { return own })
+	return texts.of(&decoding{}, text, func() map[string]string { return own })
 }

@@ -39,14 +39,8 @@ var (
 // bindingKinds are both kinds of bindings, in the order in which they are listed.
 var bindingKinds = []karmada.BindingKind{karmada.KindResourceBinding, karmada.KindClusterResourceBinding}
 
-// Karmada's labels that name a binding's Works.
-const (
-	labelPermanentID        = "resourcebinding.karmada.io/permanent-id"
-	labelClusterPermanentID = "clusterresourcebinding.karmada.io/permanent-id"
-
-	// executionNamespacePrefix begins the name of a cluster's execution namespace.
-	executionNamespacePrefix = "karmada-es-"
-)
+// executionNamespacePrefix begins the name of a cluster's execution namespace.
+const executionNamespacePrefix = "karmada-es-"
 
 // bindingResource is where bindings of a kind are served.
 func bindingResource(kind karmada.BindingKind) schema.GroupVersionResource {

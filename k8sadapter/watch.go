@@ -14,9 +14,11 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 )
@@ -70,8 +72,15 @@ func NewWatch(client *Client, handlers Handlers) *Watch {
 
 // kept is what a cache holds instead of the whole object.
 type kept[T any] struct {
-	metav1.ObjectMeta
-	value T
+	namespace, name string
+	uid             types.UID
+	version         string
+	value           T
+}
+
+// GetObjectMeta tells an informer which object it is. The whole metadata would be a third of an entry.
+func (k *kept[T]) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: k.namespace, Name: k.name, UID: k.uid, ResourceVersion: k.version}
 }
 
 // valueOf is the value in a cache's entry, or in the tombstone of one; nil for anything else.
@@ -104,12 +113,7 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", u.GetName(), err)
 		}
-		return &kept[T]{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-			},
-			value: decode(raw),
-		}, nil
+		return &kept[T]{namespace: u.GetNamespace(), name: u.GetName(), uid: u.GetUID(), version: u.GetResourceVersion(), value: decode(raw)}, nil
 	}
 }
 
@@ -119,7 +123,11 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 func slimBinding(raw []byte) karmada.Binding { return slimmed(DecodeBinding(raw)) }
 
 func slimmed(b karmada.Binding) karmada.Binding {
-	b.RawClusters, b.RawTasks, b.Annotations = nil, nil, shareAnnotations(b.Annotations)
+	b.RawClusters, b.RawTasks = nil, nil
+	b.Labels, b.Annotations = shareTexts(b.Labels), shareTexts(b.Annotations)
+	for _, text := range []*string{&b.Key.Namespace, &b.Resource.APIVersion, &b.Resource.Kind, &b.Resource.Namespace} {
+		*text = interned(*text)
+	}
 	if b.Resource.GroupKind() == karmada.KindJob {
 		return b
 	}
@@ -242,10 +250,9 @@ func handler[T any](changed func(old, current *T), deleted func(last *T)) cache.
 
 // sameVersion reports whether a re-list brought the same object again.
 func sameVersion(old, current any) bool {
-	before, isObject := old.(metav1.Object)
-	after, areObjects := current.(metav1.Object)
-	return isObject && areObjects && before.GetResourceVersion() == after.GetResourceVersion() &&
-		before.GetUID() == after.GetUID()
+	before, err := meta.Accessor(old)
+	after, errAfter := meta.Accessor(current)
+	return err == nil && errAfter == nil && before.GetResourceVersion() == after.GetResourceVersion() && before.GetUID() == after.GetUID()
 }
 
 // repeatPause is how long the same problem of a resource is not logged again.

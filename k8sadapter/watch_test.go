@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -363,4 +364,17 @@ func TestSlimBinding_OnlyAJobKeepsItsRawStatus(t *testing.T) {
 	job, other := binding("batch/v1", "Job"), binding("apps/v1", "Deployment")
 	require.True(t, job.JobFinished("m1"))
 	require.Nil(t, other.Item("m1").Status)
+}
+
+func TestSlimBinding_EqualLabelsAndAnnotationsAreOneMap(t *testing.T) {
+	binding := func(id string) karmada.Binding {
+		return slimBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u","annotations":{"c":"d"},
+			"labels":{"policy":"shared","resourcebinding.karmada.io/permanent-id":"` + id + `"}}}`))
+	}
+	one, other := binding("1"), binding("2")
+	require.Equal(t, []string{"1", "2"}, []string{one.PermanentID, other.PermanentID})
+	for _, pair := range [][2]map[string]string{{one.Labels, other.Labels}, {one.Annotations, other.Annotations}} {
+		require.NotEmpty(t, pair[0])
+		require.Equal(t, reflect.ValueOf(pair[0]).Pointer(), reflect.ValueOf(pair[1]).Pointer())
+	}
 }

@@ -53,8 +53,7 @@ func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 
 // workOf is the Work that WorkOf finds, in the form that the two media types ask for.
 func (c *works) workOf(ctx context.Context, b *karmada.Binding, cluster, one, many string) (json.RawMessage, error) {
-	label := permanentIDLabel(b.Key.Kind())
-	id := b.Labels[label]
+	label, id := b.Key.Kind().PermanentIDLabel(), b.PermanentID
 	if id == "" {
 		return nil, fmt.Errorf("find work of %s on %s: %w: no label %s", b.Key, cluster, karmada.ErrInvalid, label)
 	}
@@ -121,13 +120,6 @@ func workName(b *karmada.Binding) string {
 	return name + "-" + rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 }
 
-func permanentIDLabel(kind karmada.BindingKind) string {
-	if kind == karmada.KindClusterResourceBinding {
-		return labelClusterPermanentID
-	}
-	return labelPermanentID
-}
-
 // workWire is the part of a whole Work that is decoded.
 type workWire struct {
 	Metadata metaWire `json:"metadata"`
@@ -164,9 +156,9 @@ const idsPerList = 100
 func (c *works) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding, cluster string) (map[karmada.BindingKey]map[string]string, error) {
 	out := map[karmada.BindingKey]map[string]string{}
 	for _, kind := range bindingKinds {
-		label, keys := permanentIDLabel(kind), map[string]karmada.BindingKey{}
+		label, keys := kind.PermanentIDLabel(), map[string]karmada.BindingKey{}
 		for _, b := range bindings {
-			if id := b.Labels[label]; b.Key.Kind() == kind && len(validation.IsValidLabelValue(id)) == 0 && id != "" {
+			if id := b.PermanentID; b.Key.Kind() == kind && len(validation.IsValidLabelValue(id)) == 0 && id != "" {
 				keys[id] = b.Key
 			}
 		}

@@ -22,6 +22,14 @@ const (
 	KindClusterResourceBinding BindingKind = "ClusterResourceBinding"
 )
 
+// PermanentIDLabel is Karmada's label with the permanent id of a binding, on the binding and on its Works.
+func (k BindingKind) PermanentIDLabel() string {
+	if k == KindClusterResourceBinding {
+		return "clusterresourcebinding.karmada.io/permanent-id"
+	}
+	return "resourcebinding.karmada.io/permanent-id"
+}
+
 // BindingKey names a binding. Namespace is empty for a ClusterResourceBinding.
 type BindingKey struct {
 	Namespace string `json:"namespace,omitempty"`
@@ -66,8 +74,11 @@ type Binding struct {
 	ResourceVersion string
 	Generation      int64
 	Deleting        bool
-	Labels          map[string]string
-	Annotations     map[string]string
+	// PermanentID is Karmada's label that names the binding's Works too. Labels are the others: those
+	// of many bindings are equal.
+	PermanentID string
+	Labels      map[string]string
+	Annotations map[string]string
 	// WorkloadLabels are those of the workload itself, as the manifest in its Work has them.
 	// Karmada copies none of them to the binding. Nil where they were not read, or where no
 	// Work of the binding stands on the cluster that was asked.
@@ -319,7 +330,13 @@ func (b *Binding) PolicyID() string {
 
 // Selectable are the labels that a selector reads: those of the workload, and beside them
 // those of the binding itself, such as Karmada's permanent ids. The workload's win.
-func (b *Binding) Selectable() labels.Set { return labels.Merge(b.Labels, b.WorkloadLabels) }
+func (b *Binding) Selectable() labels.Set {
+	own := labels.Set{}
+	if b.PermanentID != "" {
+		own[b.Key.Kind().PermanentIDLabel()] = b.PermanentID
+	}
+	return labels.Merge(labels.Merge(own, b.Labels), b.WorkloadLabels)
+}
 
 // TargetNames are the names of targets, sorted.
 func TargetNames(targets []TargetCluster) []string {

@@ -33,7 +33,7 @@ type KindRules map[string]KindRule
 
 // kindDefaults are the kinds whose bindings lose something when they move like a
 // ConfigMap: the end of the old copy ends more than that copy, or the new copy does work
-// that was done. docs/operations.md has the table. Every other kind moves.
+// that was done. R4.6-45 has the table. Every other kind moves.
 var kindDefaults = map[string]struct {
 	rule KindRule
 	why  string
