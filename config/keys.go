@@ -42,7 +42,7 @@ func (c *Config) generalKeys() []key {
 		fixed(text("kubernetes.context", &c.Kubernetes.Context, anyText,
 			"Context in the kubeconfig; empty is its current one.")),
 		decimal("kubernetes.qps", &c.Kubernetes.QPS, 1, 1000,
-			"Requests per second to the Karmada API server, per process. A migration takes about 13."),
+			"Requests per second to the Karmada API server, per process. A migration takes about 12."),
 		fixed(whole("kubernetes.burst", &c.Kubernetes.Burst, 1, 2000,
 			"Requests above qps that may go out at once.")),
 	}

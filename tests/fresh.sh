@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that a former child's machine is enough: clones the repository into a new
+# Proves that a newcomer's machine is enough: clones the repository into a new
 # folder, with a home, a module cache and a build cache that are empty and a PATH
 # with nothing but Go, make, git, gcc and the basic tools, and runs there what the
 # README promises.
@@ -27,7 +27,7 @@ for tool in "${tools[@]}"; do
 done
 
 clean=(
-	env -i "HOME=$folder/home" "PATH=$folder/bin" "USER=former child" "TMPDIR=${TMPDIR:-/tmp}"
+	env -i "HOME=$folder/home" "PATH=$folder/bin" "USER=newcomer" "TMPDIR=${TMPDIR:-/tmp}"
 	"GOMODCACHE=$folder/modules" "GOCACHE=$folder/cache" "GOTOOLCHAIN=local" "GOFLAGS=-modcacherw"
 	"GOPROXY=$(go env GOPROXY)" "GOSUMDB=$(go env GOSUMDB)"
 )

@@ -182,7 +182,7 @@ type Fenced struct {
 type MigrationAdopted struct {
 	FailoverID string `json:"failoverID"`
 	Attempt    int    `json:"attempt"`
-	// Parent is the ClusterFailover's id: the migration may be that of an ApplicationFailover.
+	// Parent is the id of its failover, of a cluster or an application.
 	Parent string `json:"parent,omitempty"`
 }
 

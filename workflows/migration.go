@@ -27,7 +27,7 @@ func (p *BindingMigrationParams) ID() string {
 // MigrationState is the whole state of a BindingMigration.
 type MigrationState struct {
 	Ref        activities.MigrationRef `json:"ref"`
-	Parent     string                  `json:"parent"` // id of its ClusterFailover
+	Parent     string                  `json:"parent"` // id of its failover, of a cluster or an application
 	FailoverID string                  `json:"failoverID"`
 	Attempt    int                     `json:"attempt"`
 	Terms      activities.Terms        `json:"terms"`

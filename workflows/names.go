@@ -19,7 +19,7 @@ const (
 	TypeFleetPacer       = "FleetPacer"
 	// TypeApplicationFailover takes the updates pause, resume, cancel, snooze, approve, put-back and release
 	// with the arguments of a ClusterFailover, and the signals binding-observed, grant, pace-changed and
-	// migration-report.
+	// migration-reports.
 	TypeApplicationFailover = "ApplicationFailover"
 
 	// Signals of a ClusterFailover.

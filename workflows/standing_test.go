@@ -151,7 +151,7 @@ func TestASnoozeOutlastsTheAttemptItWasGivenIn(t *testing.T) {
 func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	s, moving := slowHealth(t)
 	waits := s.in("shop", "waits", time.Hour)
-	formerChild := queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "formerChild"})
+	unknown := queue.ScopeOf(karmada.BindingKey{Namespace: "shop", Name: "unknown"})
 	s.outage(6 * time.Minute)
 	all, shop := queue.Scope{All: true}, queue.Scope{Namespace: "shop"}
 	nobody := snooze(all, "5m")
@@ -164,10 +164,10 @@ func TestStandingOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 		refuse("never brings one forward", workflows.UpdateSnooze, snooze(all, "-5m"))
 		refuse(`"who"`, workflows.UpdateSnooze, nobody)
 		refuse("its move has begun", workflows.UpdateSnooze, snooze(queue.ScopeOf(moving), "5m"))
-		refuse("nothing to snooze", workflows.UpdateSnooze, snooze(formerChild, "5m"))
+		refuse("nothing to snooze", workflows.UpdateSnooze, snooze(unknown, "5m"))
 		refuse("which is later", workflows.UpdateSnooze, snooze(queue.ScopeOf(waits), "5m"))
-		refuse("nothing to pause", workflows.UpdatePause, by(formerChild))
-		refuse("nothing to prioritise", workflows.UpdatePrioritise, priority(formerChild, 5))
+		refuse("nothing to pause", workflows.UpdatePause, by(unknown))
+		refuse("nothing to prioritise", workflows.UpdatePrioritise, priority(unknown, 5))
 		refuse(`field "priority": missing`, workflows.UpdatePrioritise, workflows.PriorityOrder{ScopedOrder: by(all)})
 		refuse("is not paused by itself", workflows.UpdateResume, workflows.Resume{ScopedOrder: by(shop)})
 		refuse("neither paused nor stopped", workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.Scope{})})

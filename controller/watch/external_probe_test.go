@@ -57,7 +57,7 @@ func TestExternalProbe_MemberThatIsBack_GivesKarmadaTimeToNotice(t *testing.T) {
 	require.True(t, w.justBack("a"))
 	attempts(1, healthy)
 	require.False(t, w.justBack("a"), "after 40 s")
-	require.False(t, w.justBack("formerChild"))
+	require.False(t, w.justBack("unknown"))
 }
 
 // Rules: R4.1-36, R4.1-37.
@@ -97,7 +97,7 @@ func TestTheExternalProbeChangesItsMindOnlyAtItsThresholds(t *testing.T) {
 	} {
 		require.Equal(t, step.want, says(step.probe), "probe %d", i)
 	}
-	require.Equal(t, rules.ExternalProbeAbsent, w.Result("formerChild"))
+	require.Equal(t, rules.ExternalProbeAbsent, w.Result("unknown"))
 	require.Equal(t, rules.ExternalProbeAbsent, (*ExternalProbe)(nil).Result("a"), "no external probe, no word")
 }
 

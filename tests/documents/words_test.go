@@ -22,7 +22,7 @@ var retired = map[string]string{
 	"round":     "attempt",
 	"scribe":    "trail writer",
 	"starter":   "controller",
-	"stranger":  "former child",
+	"stranger":  "newcomer, or another's",
 	"witness":   "external probe",
 }
 

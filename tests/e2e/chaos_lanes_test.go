@@ -109,7 +109,7 @@ func (m *matrix) each(do func(*lane)) {
 
 // Points are: to the API server every write, Events included; to Temporal every signal, start and
 // update, every answer of an activity, and every workflow task that schedules a writing activity,
-// starts a child, signals another workflow, answers an update or ends the run.
+// signals another workflow, answers an update or ends the run.
 //
 // No points are: reads, polls, heartbeats, the Lease and permission checks; a workflow task that only
 // sets timers or schedules reading activities (AssessApplication, AssessCluster, AssessFleet, AssessPolicies, FindOrphans,

@@ -74,7 +74,7 @@ func TestNoConditionOfAWorkflowActs(t *testing.T) {
 	for _, name := range acting {
 		acts[name] = name
 	}
-	for _, folder := range []string{"flow", "clusterfailover", "bindingmigration", "fleetpacer"} {
+	for _, folder := range []string{"flow", "clusterfailover", "applicationfailover", "bindingmigration", "fleetpacer"} {
 		names, err := filepath.Glob(filepath.Join(root, "workflows", folder, "*.go"))
 		require.NoError(t, err)
 		var decls []*ast.FuncDecl

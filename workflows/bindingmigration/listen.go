@@ -76,7 +76,7 @@ func (li *listener) heard(f proof.BindingFact) {
 	}
 }
 
-// adoptedBy re-targets reports after the parent's next run or attempt took over. One
+// adoptedBy re-targets reports after its failover's next run or attempt took over. One
 // that has dropped its task keeps the attempt that it belongs to: its end is no
 // outcome of a failure that came after it.
 func (li *listener) adoptedBy(a workflows.MigrationAdopted) {

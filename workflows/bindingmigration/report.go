@@ -119,7 +119,7 @@ func (re *reporter) withRefusal() string {
 	return re.st.Intent.Refusal + "; now: " + re.st.Message
 }
 
-// report sends a report to the ClusterFailover. A parent that is not running gets
+// report sends a report to its failover. One that is not running gets
 // nothing: its next run adopts.
 func (re *reporter) report(result *record.Result) (heard bool) { return re.reportFrom(re.ctx, result) }
 

@@ -155,8 +155,8 @@ func (ms *migrations) started(s starting, err error) {
 	}
 }
 
-// own counts a migration as Lifeboat's. One that comes after the recovery reached its
-// siblings gets the signal now: the same rule applies (R4.9-10 to R4.9-18).
+// own counts a migration as Lifeboat's. One that comes after the recovery reached the
+// others gets the signal now: the same rule applies (R4.9-10 to R4.9-18).
 func (ms *migrations) own(m workflows.Migration) {
 	ms.note(m)
 	// Its outcome is the migration's to tell, not the queue's.

@@ -71,7 +71,7 @@ func (j *Journal) Judge(at time.Time, q Question) Verdict {
 	defer j.mu.Unlock()
 	g := &judgement{Journal: j, at: at, question: q, verdict: Verdict{At: at}}
 	g.verdict.Checks = []Check{
-		g.outcomes(), g.formerChildren(), g.coverage(), g.releases(), g.pace(), g.leftovers(),
+		g.outcomes(), g.needless(), g.coverage(), g.releases(), g.pace(), g.leftovers(),
 	}
 	g.verdict.OK = !slices.ContainsFunc(g.verdict.Checks, func(c Check) bool { return len(c.Problems) > 0 })
 	return g.verdict
@@ -235,8 +235,8 @@ func (g *judgement) checkMigrated(r Result, f *Failure, m *Move, wrong string) s
 	return ""
 }
 
-// former children: the report tells of no binding that was neither affected nor evicted.
-func (g *judgement) formerChildren() Check {
+// needless: the report tells of no binding that was neither affected nor evicted.
+func (g *judgement) needless() Check {
 	check := Check{Name: "nothing is reported that did not have to move"}
 	known := map[string]bool{}
 	for _, f := range g.failures {

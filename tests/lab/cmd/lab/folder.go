@@ -140,7 +140,7 @@ func readPID(lock io.Reader) int {
 func (f *folder) release() error { return f.lock.Close() }
 
 // remove deletes the folder with everything in it, then lets go. The lock goes
-// last, so that nobody takes the folder for a former child's meanwhile.
+// last, so that nobody takes the folder for another's meanwhile.
 func (f *folder) remove() error {
 	err := errors.Join(f.empty(), os.Remove(f.lock.Name()))
 	if err == nil {
