@@ -64,8 +64,12 @@ func (p *preCheck) step() {
 	}
 	c := &checking{attempt: p.st.Attempt, items: request.Items}
 	p.running = c
+	whom := c.items[0].Key.String()
+	if more := len(c.items) - 1; more > 0 {
+		whom += fmt.Sprintf(" and %d more", more)
+	}
 	workflow.Go(p.ctx, func(ctx workflow.Context) {
-		ctx = flow.Doing(ctx, fmt.Sprintf("is there somewhere to go for %s and %d more?", request.Items[0].Key, len(batch)-1))
+		ctx = flow.Doing(ctx, "is there somewhere to go for "+whom+"?")
 		c.err = workflow.ExecuteActivity(ctx, activities.NamePreCheck, request).Get(ctx, &c.result)
 		c.done, p.dirty = true, true
 	})
