@@ -130,9 +130,9 @@ func (d *decoding) conditions(raw json.RawMessage) []karmada.Condition {
 		d.problem("status.conditions", "%d of them, more than %d", len(wire), rules.MaxConditions)
 		return nil
 	}
+	// The member's agent may write these: workflows carry them, so their length is bounded.
+	bounded := func(text string) string { return interned(reason.Bounded(text)) }
 	for _, c := range wire {
-		// The member's agent may write these: workflows carry them, so their length is bounded.
-		bounded := func(text string) string { return interned(reason.Bounded(text)) }
 		conditions = append(conditions, karmada.Condition{
 			Type: bounded(c.Type), Status: corev1.ConditionStatus(bounded(string(c.Status))),
 			Reason: bounded(c.Reason), Message: bounded(c.Message), LastTransition: c.LastTransitionTime.Time,

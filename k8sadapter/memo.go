@@ -10,7 +10,7 @@ import (
 )
 
 // memo decodes equal texts once: most bindings of a fleet have one of a few placements, requests and
-// sets of labels or annotations, and share what was decoded. Whoever gets it does not change it.
+// sets of labels or annotations, and share what was decoded. Do not change what it returns.
 type memo[T any] struct{ known *lru.Cache }
 
 const (

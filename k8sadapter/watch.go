@@ -14,7 +14,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -236,7 +235,7 @@ func handler[T any](changed func(old, current *T), deleted func(last *T)) cache.
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { report(nil, valueOf[T](object)) },
 		UpdateFunc: func(old, current any) {
-			if !sameVersion(old, current) {
+			if !sameVersion[T](old, current) {
 				report(valueOf[T](old), valueOf[T](current))
 			}
 		},
@@ -249,10 +248,10 @@ func handler[T any](changed func(old, current *T), deleted func(last *T)) cache.
 }
 
 // sameVersion reports whether a re-list brought the same object again.
-func sameVersion(old, current any) bool {
-	before, err := meta.Accessor(old)
-	after, errAfter := meta.Accessor(current)
-	return err == nil && errAfter == nil && before.GetResourceVersion() == after.GetResourceVersion() && before.GetUID() == after.GetUID()
+func sameVersion[T any](old, current any) bool {
+	before, isKept := old.(*kept[T])
+	after, areKept := current.(*kept[T])
+	return isKept && areKept && before.version == after.version && before.uid == after.uid
 }
 
 // repeatPause is how long the same problem of a resource is not logged again.

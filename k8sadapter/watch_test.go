@@ -15,6 +15,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -377,4 +378,19 @@ func TestSlimBinding_EqualLabelsAndAnnotationsAreOneMap(t *testing.T) {
 		require.NotEmpty(t, pair[0])
 		require.Equal(t, reflect.ValueOf(pair[0]).Pointer(), reflect.ValueOf(pair[1]).Pointer())
 	}
+}
+
+func TestARelistThatBringsTheSameObjectAgainIsNoChange(t *testing.T) {
+	entry := func(version, uid string) any {
+		raw := strings.NewReplacer(`"resourceVersion":"1"`, `"resourceVersion":"`+version+`"`, `"uid":"u"`, `"uid":"`+uid+`"`).Replace(rbJSON)
+		return fixtures.Must(keeping(slimBinding)(unstructuredOf(t, raw)))(t)
+	}
+	var seen []string
+	handle := handler(func(_, current *karmada.Binding) {
+		seen = append(seen, current.ResourceVersion+" "+string(current.UID))
+	}, nil)
+	for _, current := range []any{entry("1", "u"), entry("2", "u"), entry("1", "v")} {
+		handle.OnUpdate(entry("1", "u"), current)
+	}
+	require.Equal(t, []string{"2 u", "1 v"}, seen)
 }

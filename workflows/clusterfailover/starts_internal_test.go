@@ -50,7 +50,7 @@ func TestTheMigrationsOfOneTurnAreStartedByOneRequest(t *testing.T) {
 	require.Equal(t, []int{20}, asked)
 }
 
-// Who signals to a migration, or ends the run, waits for starts that nobody was asked for yet.
+// A start that was not requested yet is requested, and its answer awaited, before its migration is signalled.
 func TestASignalWaitsForTheStartOfItsMigration(t *testing.T) {
 	asked := startsOf(t, 2, activities.StartAnswer{}, nil, func(f *failover) {
 		require.True(t, f.migrations.signal(f.st.Migrations["shop/1"], workflows.SignalRecover, workflows.Recover{}))
