@@ -28,11 +28,13 @@ func DecodeBinding(raw []byte) karmada.Binding {
 	label := binding.Key.Kind().PermanentIDLabel()
 	binding.PermanentID = binding.Labels[label]
 	delete(binding.Labels, label)
+	applied := binding.Annotations[annotationAppliedPlacement]
+	delete(binding.Annotations, annotationAppliedPlacement) // it repeats the object
 	d.template(&binding, spec)
 	d.schedule(&binding, spec)
 	d.failover(&binding, spec.section("failover"))
 	binding.Status = d.bindingStatus(d.section("status", outline.Status))
-	binding.PlacementPending = placementPending(&binding)
+	binding.PlacementPending = placementPending(&binding, applied)
 	binding.Malformed = d.malformed()
 	return binding
 }
@@ -190,18 +192,20 @@ func (d *decoding) placement(raw json.RawMessage) (read decodedPlacement) {
 const annotationAppliedPlacement = "policy.karmada.io/applied-placement"
 
 // placementPending reports whether the scheduler would schedule again only because the
-// placement changed. As the scheduler does, it compares only the observed affinity group,
-// and ignores an annotation that it cannot read.
-func placementPending(b *karmada.Binding) bool {
-	text, found := b.Annotations[annotationAppliedPlacement]
-	var applied karmada.Placement
-	if !found || b.Placement == nil || kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &applied) != nil {
+// placement is not the one that it applied last. As the scheduler does, it compares only the
+// observed affinity group, and ignores an annotation that it cannot read.
+func placementPending(b *karmada.Binding, annotation string) bool {
+	last := appliedPlacements.of(&decoding{}, json.RawMessage(annotation), func() *karmada.Placement {
+		var placement karmada.Placement
+		if annotation == "" || kjson.UnmarshalCaseSensitivePreserveInts([]byte(annotation), &placement) != nil {
+			return nil
+		}
+		return &placement
+	})
+	if last == nil || b.Placement == nil || reflect.DeepEqual(b.Placement, last) {
 		return false
 	}
-	now := *b.Placement
-	if reflect.DeepEqual(now, applied) {
-		return false
-	}
+	now, applied := *b.Placement, *last
 	observed := func(p karmada.Placement) []karmada.ClusterAffinityTerm {
 		return slices.DeleteFunc(slices.Clone(p.ClusterAffinities), func(t karmada.ClusterAffinityTerm) bool {
 			return t.AffinityName != b.Status.ObservedAffinity

@@ -24,6 +24,8 @@ var (
 	placements = memo[decodedPlacement]{lru.New(memoTexts)}
 	requests   = memo[corev1.ResourceList]{lru.New(memoTexts)}
 	texts      = memo[map[string]string]{lru.New(memoTexts)}
+
+	appliedPlacements = memo[*karmada.Placement]{lru.New(memoTexts)}
 )
 
 // of finds what was decoded of the same text, or decodes it. What has problems is not remembered.

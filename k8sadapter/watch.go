@@ -94,8 +94,8 @@ func valueOf[T any](object any) *T {
 	return &entry.value
 }
 
-// bulky are annotations that repeat the object and that no rule reads.
-var bulky = []string{"policy.karmada.io/applied-placement", "kubectl.kubernetes.io/last-applied-configuration"}
+// annotationLastApplied repeats the object, and no rule reads it.
+const annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // keeping turns an object into its cache entry. A malformed object has an entry, too.
 func keeping[T any](decode func([]byte) T) cache.TransformFunc {
@@ -105,9 +105,7 @@ func keeping[T any](decode func([]byte) T) cache.TransformFunc {
 			return seen, nil // a tombstone of an entry
 		}
 		unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
-		for _, name := range bulky {
-			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", name)
-		}
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations", annotationLastApplied)
 		raw, err := u.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", u.GetName(), err)

@@ -39,7 +39,8 @@ const (
       "managedFields":[{"manager":"x"}]},"status":{"conditions":[{"type":"Ready","status":"True","reason":"ClusterReady","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`
 	rbJSON = `{"apiVersion":"work.karmada.io/v1alpha2","kind":"ResourceBinding","metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"1",
       "annotations":{"policy.karmada.io/applied-placement":"{}","keep":"this"}},
-      "spec":{"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"},"clusters":[{"name":"m1"}]}}`
+      "spec":{"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"},"clusters":[{"name":"m1"}],
+      "placement":{"clusterAffinity":{"clusterNames":["m1"]}}}}`
 	crbJSON = `{"apiVersion":"work.karmada.io/v1alpha2","kind":"ClusterResourceBinding","metadata":{"name":"c","uid":"u","resourceVersion":"1"},"spec":{"replicas":"many"}}`
 )
 
@@ -162,6 +163,7 @@ func TestAWatchTellsWhatCameChangedAndWent(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, map[string]string{"keep": "this"}, b.Annotations, "what only repeats the object is dropped")
+		assert.True(t, b.PlacementPending, "what the dropped annotation says is kept")
 		assert.Empty(t, b.RawClusters, "only a write needs them, and reads them anew")
 	}
 
