@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -24,11 +25,13 @@ type MigrationStart[P any] struct {
 	Params P `json:"params"`
 	// Summary is what Temporal's list shows of it.
 	Summary string `json:"summary,omitempty"`
+	// RequestID is the same in each attempt, so that the server starts it once.
+	RequestID string `json:"-"`
 }
 
 // StartAnswer is what became of the starts of a request, by their place in it. What is in neither map was started.
 type StartAnswer struct {
-	// Running: a migration of that id runs already, perhaps since an attempt whose answer was lost.
+	// Running: a migration of that id runs already, which another request has started.
 	Running map[int]bool `json:"running,omitempty"`
 	// Refused is why the server takes no such start, however often it is repeated.
 	Refused map[int]string `json:"refused,omitempty"`
@@ -56,13 +59,15 @@ var (
 const startsAtOnce = 10
 
 // StartMigrations starts migrations, each in a call of its own. Where the server cannot be reached the whole is tried
-// again: those that run by then are answered as running.
+// again, and the server starts none a second time: also one that has ended by then counts as started.
 func (a *Activities) StartMigrations(ctx context.Context, r StartRequest[json.RawMessage]) (StartAnswer, error) {
 	answer := StartAnswer{Running: map[int]bool{}, Refused: map[int]string{}}
 	var mu sync.Mutex
 	var calls errgroup.Group
 	calls.SetLimit(startsAtOnce)
+	info := activity.GetInfo(ctx)
 	for n, start := range r.Starts {
+		start.RequestID = fmt.Sprintf("%s/%s/%d", info.WorkflowExecution.RunID, info.ActivityID, n)
 		calls.Go(func() error {
 			err := a.Launcher.Start(ctx, start)
 			mu.Lock()

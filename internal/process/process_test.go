@@ -166,3 +166,17 @@ func TestWhatTheServerSaidIsToldOnceForAllPermissions(t *testing.T) {
 	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint (could not be checked)")
 	require.Equal(t, 1, strings.Count(err.Error(), "connection refused"))
 }
+
+// A start is asked under the caller's request id, and under the SDK's own without one.
+func TestAStartIsAskedUnderTheRequestIDOfItsCaller(t *testing.T) {
+	asked := func(ctx context.Context, request any) any {
+		require.NoError(t, sameRequest(ctx, "", request, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }))
+		return request
+	}
+	own := WithRequestID(t.Context(), "mine")
+	require.Equal(t, &workflowservice.StartWorkflowExecutionRequest{RequestId: "mine"}, asked(own, &workflowservice.StartWorkflowExecutionRequest{RequestId: "sdk"}))
+	require.Equal(t, &workflowservice.StartWorkflowExecutionRequest{RequestId: "sdk"}, asked(t.Context(), &workflowservice.StartWorkflowExecutionRequest{RequestId: "sdk"}))
+	signal := &workflowservice.SignalWorkflowExecutionRequest{RequestId: "sdk"}
+	require.Same(t, signal, asked(own, signal))
+	require.Equal(t, "sdk", signal.RequestId)
+}

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	temporallog "go.temporal.io/sdk/log"
+	"google.golang.org/grpc"
 )
 
 // Temporal is a connection to a Temporal server, with its options.
@@ -59,6 +60,7 @@ func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	options.MetricsHandler = o.Metrics
 	// Messages are small and the server is near: compression costs more time than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(sameRequest))
 	temporal := &Temporal{Options: options, Credentials: shown}
 	if o.Lazy {
 		temporal.Client, err = client.NewLazyClient(options)
@@ -71,6 +73,23 @@ func Dial(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 			options.HostPort, err)
 	}
 	return temporal, nil
+}
+
+// requestID is the key of WithRequestID.
+type requestID struct{}
+
+// WithRequestID has a workflow started under a request id of the caller's own, where the SDK makes up one for each call.
+// The server answers a repeated request as it did the first, also if what that started has ended since.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestID{}, id)
+}
+
+func sameRequest(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	id, own := ctx.Value(requestID{}).(string)
+	if start, starts := request.(*workflowservice.StartWorkflowExecutionRequest); own && starts {
+		start.RequestId = id
+	}
+	return invoke(ctx, method, request, reply, conn, options...)
 }
 
 // IsA reports whether an error is of a type, or wraps one that is.

@@ -32,7 +32,7 @@ func (m Migrations) Start(ctx context.Context, s activities.MigrationStart[json.
 	if err := json.Unmarshal(s.Params, &p); err != nil {
 		return fmt.Errorf("%w: %w", activities.ErrStartRefused, err)
 	}
-	_, err := m.Client.ExecuteWorkflow(ctx, m.options(p, s.Summary), workflows.TypeBindingMigration, s.Params)
+	_, err := m.Client.ExecuteWorkflow(process.WithRequestID(ctx, s.RequestID), m.options(p, s.Summary), workflows.TypeBindingMigration, s.Params)
 	switch {
 	case process.IsA[*serviceerror.WorkflowExecutionAlreadyStarted](err):
 		return activities.ErrRuns

@@ -187,11 +187,7 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	}
 	if !b.enforcing() {
 		b.log.Warn("an order is not carried out", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who, "mode", b.st.Terms.Mode)
-		for _, ask := range b.heldAsks {
-			if ask.order.ID == v.ID {
-				ask.end("", flow.Refused("this failover observes: it has written nothing that could be taken back"))
-			}
-		}
+		b.answerLate(v, "this failover observes: it has written nothing that could be taken back")
 		return
 	}
 	st := workflows.MigrationState{Start: workflows.StartAdopt}
@@ -205,12 +201,22 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	b.migrations.awaitStarts()
 	move, moving := b.st.Migrations[v.Binding.String()]
 	if !moving {
+		b.answerLate(v, "no migration could be started for it; order it again")
 		return
 	}
 	move.Ordered = v.asMigrationOrder()
 	b.migrations.note(move)
 	if !move.Named {
 		b.migrations.signal(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
+	}
+}
+
+// answerLate refuses an order about a held copy that was accepted before.
+func (b *bindingOrders) answerLate(v bindingVerb, why string) {
+	for _, ask := range b.heldAsks {
+		if ask.order.ID == v.ID {
+			ask.end("", flow.Refused(why))
+		}
 	}
 }
 

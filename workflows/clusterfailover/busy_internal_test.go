@@ -93,8 +93,12 @@ func TestASignalToAllWaitsForManyAnswersAtATime(t *testing.T) {
 		began := f.now()
 		f.migrations.signalRecovery(nil)
 		require.Equal(t, 3*time.Second, f.now().Sub(began))
+		f.migrations.pokeSilent()
+		require.Equal(t, 6*time.Second, f.now().Sub(began), "those that were silent for long are asked together, too")
+		f.migrations.pokeSilent()
+		require.Equal(t, 6*time.Second, f.now().Sub(began), "once in a while")
 	})
-	require.Len(t, sent, migrations)
+	require.Len(t, sent, 2*migrations)
 }
 
 // The page over a long queue is written at most so often, and what it lacks is written in time.

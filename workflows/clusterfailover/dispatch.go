@@ -80,15 +80,16 @@ func (d *dispatcher) mayBegin() bool {
 	return d.st.Paused == nil && inFlight < d.st.Terms.InFlight && inFlight+waiting < d.st.Terms.Waiting
 }
 
-// holdAhead bounds how many migrations hold their dependents ahead of their permit.
+// holdAhead bounds how many migrations hold their dependents ahead of their permit, without those that an operator keeps
+// from it: no other binding waits for these.
 const holdAhead = 50
 
 // startHolds starts the migrations of the most urgent bindings with dependents. Such a migration
 // holds the dependents first, which may take long, and only then a permit is requested for it.
 func (d *dispatcher) startHolds() {
-	ahead := 0
+	ahead, may := 0, d.waitForPermit()
 	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
-		if d.st.Migrations[key].Holds {
+		if m := d.st.Migrations[key]; m.Holds && (!m.WantsPermit || slices.Contains(may, key)) {
 			ahead++
 		}
 	}

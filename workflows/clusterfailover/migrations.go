@@ -140,18 +140,29 @@ func (ms *migrations) started(s starting, err error) {
 			ms.own(move)
 		}
 	case errors.Is(err, activities.ErrRuns):
-		s.move.Again = !s.adopts
-		ms.ownRunning(s.move)
-	default:
-		delete(ms.st.Migrations, key)
-		ms.log.Error("could not start a migration", "binding", key, "error", err)
-		if s.adopts {
-			ms.st.AdoptDirty = true // its task stands, and no migration works on it
-			ms.backOff()
-		} else {
-			ms.waiting.block(&s.item, reason.Unreachable, err.Error())
-			ms.st.Items = append(ms.st.Items, s.item)
+		if move, still := ms.st.Migrations[key]; still { // it may have reported since, also its end
+			move.Again = !s.adopts
+			ms.ownRunning(move)
 		}
+	default:
+		ms.log.Error("could not start a migration", "binding", key, "error", err)
+		ms.refused(s, err)
+	}
+}
+
+// refused takes back what the server did not start, with the order that came meanwhile.
+func (ms *migrations) refused(s starting, err error) {
+	ordered := ms.st.Migrations[s.item.Key.String()].Ordered
+	delete(ms.st.Migrations, s.item.Key.String())
+	switch {
+	case s.adopts:
+		ms.st.AdoptDirty = true // its task stands, and no migration works on it
+		ms.backOff()
+	case callsOff(ordered):
+		ms.outcomes.keep(orderedEnd(ordered, record.Result{Key: s.item.Key, UID: s.item.UID, Resource: s.item.Resource, At: ms.now()}))
+	default:
+		ms.waiting.block(&s.item, reason.Unreachable, err.Error())
+		ms.st.Items = append(ms.st.Items, s.item)
 	}
 }
 
@@ -281,9 +292,14 @@ func (ms *migrations) rejoined(m workflows.Migration) {
 // signalsAtOnce is how many signals wait for their answer at a time: the server takes 2,000 at most.
 const signalsAtOnce = 500
 
-// signalAll sends a signal to every migration. Meanwhile another migration may end.
+// signalAll sends a signal to every migration.
 func (ms *migrations) signalAll(name string, message func(workflows.Migration) any) {
-	for keys := range slices.Chunk(workflow.DeterministicKeys(ms.st.Migrations), signalsAtOnce) {
+	ms.signalThese(workflow.DeterministicKeys(ms.st.Migrations), name, message)
+}
+
+// signalThese sends a signal to some. Meanwhile another migration may end.
+func (ms *migrations) signalThese(keys []string, name string, message func(workflows.Migration) any) {
+	for keys := range slices.Chunk(keys, signalsAtOnce) {
 		var all []sent
 		for _, key := range keys {
 			if m, still := ms.st.Migrations[key]; still {
@@ -332,15 +348,14 @@ const silence = 3 * time.Minute
 
 // pokeSilent finds migrations that were terminated: their report will never come.
 func (ms *migrations) pokeSilent() {
-	for _, key := range workflow.DeterministicKeys(ms.st.Migrations) {
-		m, still := ms.st.Migrations[key] // one may have reported while another was signalled
-		if !still || ms.now().Sub(m.Heard) < silence {
-			continue
-		}
+	silent := slices.DeleteFunc(workflow.DeterministicKeys(ms.st.Migrations), func(key string) bool {
+		return ms.now().Sub(ms.st.Migrations[key].Heard) < silence
+	})
+	ms.signalThese(silent, workflows.SignalMigrationAdopted, func(m workflows.Migration) any {
 		m.Heard = ms.now()
 		ms.note(m)
-		ms.signal(m, workflows.SignalMigrationAdopted, workflows.MigrationAdopted{FailoverID: ms.st.FailoverID, Attempt: m.Attempt})
-	}
+		return workflows.MigrationAdopted{FailoverID: ms.st.FailoverID, Attempt: m.Attempt}
+	})
 }
 
 // inFlight count the migrations from Checking to Placing, and those that wait.

@@ -177,7 +177,7 @@ func (fs *fences) start() {
 	for {
 		at := slices.IndexFunc(fs.st.Items, func(i queue.Item) bool { return i.State == queue.Fence })
 		if at < 0 {
-			fs.migrations.awaitStarts()
+			fs.migrations.begin()
 			return
 		}
 		if _, waiting := fs.migrations.inFlight(); waiting >= fs.st.Terms.Waiting {

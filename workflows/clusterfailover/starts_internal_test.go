@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
@@ -108,4 +109,65 @@ func TestAStartThatIsRefusedPutsItsBindingBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An order that was accepted while the start was awaited holds, and so does what was reported meanwhile.
+func TestWhatComesBeforeTheAnswerToAStartIsKept(t *testing.T) {
+	refused := activities.StartAnswer{Refused: map[int]string{0: "odd"}, Running: map[int]bool{1: true, 2: true}}
+	startsOf(t, 3, refused, nil, func(f *failover) {
+		skipped, placed := f.st.Migrations["shop/0"], f.st.Migrations["shop/1"]
+		skipped.Ordered = &workflows.MigrationOrder{Verb: workflows.UpdateCancel, CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "ann"}}}
+		placed.Placed = true
+		f.migrations.note(skipped)
+		f.migrations.note(placed)
+		delete(f.st.Migrations, "shop/2") // it has ended
+		f.migrations.awaitStarts()
+		require.Empty(t, f.st.Items, "a binding whose cancel was accepted does not move")
+		require.Len(t, f.st.Results, 1)
+		require.Equal(t, reason.Cancelled, f.st.Results[0].Reason)
+		require.Len(t, f.st.Migrations, 1)
+		require.True(t, f.st.Migrations["shop/1"].Placed)
+	})
+}
+
+// Nothing waits for a server that is slow to start: neither the recovery nor an order.
+func TestTheAnswerOfAPreCheckWaitsForNoStart(t *testing.T) {
+	startsOf(t, 2, activities.StartAnswer{}, nil, func(f *failover) {
+		f.preCheck.takeAnswers(&checking{attempt: f.st.Attempt})
+		require.Len(t, f.migrations.starting, 1, "requested, and not awaited")
+		f.migrations.awaitStarts()
+	})
+}
+
+// An order about a held copy whose migration cannot be started is answered so.
+func TestAPutBackThatCannotBeginIsRefused(t *testing.T) {
+	startsOf(t, 0, activities.StartAnswer{Refused: map[int]string{0: "odd"}}, nil, func(f *failover) {
+		v := bindingVerb{verb: workflows.UpdatePutBack, BindingOrder: workflows.BindingOrder{Binding: karmada.BindingKey{Namespace: "shop", Name: "held"}}}
+		v.ID = "it"
+		ask := &heldAsk{verb: v.verb, order: v.BindingOrder}
+		f.bindingOrders.heldAsks = append(f.bindingOrders.heldAsks, ask)
+		f.bindingOrders.obeyOne(v)
+		require.ErrorContains(t, ask.err, "no migration could be started")
+	})
+}
+
+// Those that an operator paused while they hold their dependents keep no other from holding its own.
+//
+// Rules: R4.4-15.
+func TestAPauseOfSomeThatHoldStopsNoOther(t *testing.T) {
+	startsOf(t, 0, activities.StartAnswer{}, nil, func(f *failover) {
+		for n := range holdAhead {
+			key := karmada.BindingKey{Namespace: "paused", Name: fmt.Sprint(n)}
+			f.migrations.note(workflows.Migration{Key: key, Policy: -1, Attempt: 1, Phase: phase.MigrationQueued, Holds: true, WantsPermit: true})
+		}
+		f.st.Queue.Freeze(rules.Policy{}, f.st.Queue.PolicyIndex())
+		f.st.Queue.Judged([]rules.Due{{Affected: true, At: f.now()}})
+		f.st.Items = append(f.st.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: "one"}, Affected: true, State: queue.Hold})
+		f.dispatcher.startHolds()
+		require.Len(t, f.st.Items, 1, "so many hold ahead of their permits")
+		f.standing.pause(workflows.ScopedOrder{Scope: queue.Scope{Namespace: "paused"}})
+		f.dispatcher.startHolds()
+		require.Empty(t, f.st.Items)
+		f.migrations.awaitStarts()
+	})
 }

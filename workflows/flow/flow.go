@@ -157,8 +157,9 @@ func CheckID(ctx workflow.Context, id string) error {
 }
 
 const (
-	// startTimeout bounds one attempt to start migrations: permits pass while it lasts.
+	// startTimeout bounds one attempt to start migrations, and startAgain the pause before the next: permits pass meanwhile.
 	startTimeout = 10 * time.Second
+	startAgain   = 5 * time.Second
 	// mostStarts and bytesOfStarts bound one request for starts, well below what the server takes as one payload.
 	mostStarts    = 30
 	bytesOfStarts = 500_000
@@ -185,6 +186,9 @@ func StartMigrations(ctx workflow.Context, starts []Start) (all []Starting) {
 		st := starts[0].Params.State
 		summary := fmt.Sprintf("start %s off %s", reason.Count(n, "migration"), st.Ref.Cluster)
 		doing := workflow.WithStartToCloseTimeout(Doing(ctx, summary), startTimeout)
+		retry := *workflow.GetActivityOptions(doing).RetryPolicy
+		retry.MaximumInterval = startAgain
+		doing = workflow.WithRetryPolicy(doing, retry)
 		request := activities.StartRequest[workflows.BindingMigrationParams]{Starts: starts[:n]}
 		all = append(all, Starting{request.Starts, workflow.ExecuteActivity(doing, activities.NameStartMigrations, request)})
 		starts = starts[n:]

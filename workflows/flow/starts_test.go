@@ -2,15 +2,18 @@ package flow_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -43,4 +46,18 @@ func TestStartMigrations_FewRequestsAndNoneTooLarge(t *testing.T) {
 			require.Equal(t, c.want, asked)
 		})
 	}
+}
+
+// A server that is away for half a minute is asked again soon after: permits pass meanwhile.
+func TestStartMigrations_AreTriedAgainEveryFewSeconds(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		began := workflow.Now(ctx)
+		require.NoError(t, flow.StartMigration(ctx, flow.Start{}))
+		require.Less(t, workflow.Now(ctx).Sub(began), 40*time.Second)
+	}, flowtest.Acts{activities.NameStartMigrations: func(ctx context.Context, _ activities.StartRequest[workflows.BindingMigrationParams]) (activities.StartAnswer, error) {
+		if activity.GetInfo(ctx).Attempt <= 8 {
+			return activities.StartAnswer{}, errors.New("unavailable")
+		}
+		return activities.StartAnswer{}, nil
+	}})
 }
