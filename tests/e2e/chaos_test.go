@@ -257,10 +257,11 @@ func karmadaWrite(point string) bool {
 var sample = []cell{
 	{Story: "migration", Victim: victimWorker, Point: "worker PATCH resourcebindings cell cart #1", After: true},
 	{Story: "migration", Victim: victimController, Point: "controller SignalWithStartWorkflowExecution cluster-failover/cell1 cluster-observed #1"},
+	{Story: "application", Victim: victimWorker, Point: "worker StartWorkflowExecution binding-migration/cell1/cell/cart #1", After: true},
 }
 
-// crashSample loses the worker after its first eviction, and in another failover the controller
-// before it tells anybody.
+// crashSample loses the worker after its first eviction, in another failover the controller before it tells anybody, and
+// in that of an application the worker before it knows that the migration was started.
 //
 // It guards invariant 8 as the whole matrix does (`make chaos`), on fixed points.
 func crashSample(s *scene) {
