@@ -28,6 +28,8 @@ type HistoryRequest struct {
 	Cluster string
 	Binding karmada.BindingKey
 	Type    string
+	// Moving leaves out failovers of clusters that ended before any workload moved.
+	Moving bool
 	// Most bounds how many are read, the newest first; 0 is 20.
 	Most int
 }
@@ -109,6 +111,9 @@ func (s Source) closed(ctx context.Context, r HistoryRequest) ([]*workflowpb.Wor
 		if r.Cluster != "" || r.Binding.Name != "" {
 			where += fmt.Sprintf(" AND WorkflowId = '%s'", strings.ReplaceAll(of.id, "'", ""))
 		}
+		if r.Moving {
+			where += movingRuns
+		}
 		n := 0
 		for run, err := range s.executions(ctx, of.kind, of.prefix, where) {
 			if err != nil {
@@ -128,6 +133,11 @@ func (s Source) closed(ctx context.Context, r HistoryRequest) ([]*workflowpb.Wor
 
 // closedRuns selects closed runs, without those that continued as new.
 const closedRuns = "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
+
+// movingRuns leaves out the runs that ended before any workload moved. A run publishes its last phase before it
+// closes; one that was terminated before it published any is left out, too, and has no report.
+var movingRuns = fmt.Sprintf(" AND %s NOT IN ('%s', '%s')",
+	workflows.SearchPhase.GetName(), phase.FailoverFalseAlarm, phase.FailoverUncordoned)
 
 // failoverRun reads one report. A terminated or failed run has none.
 func (s Source) failoverRun(ctx context.Context, run *workflowpb.WorkflowExecutionInfo) (PastFailover, error) {
@@ -221,12 +231,19 @@ type UnknownCopy struct {
 	Since time.Time `json:"since"`
 }
 
-// WithUnknown adds the unknown copies of earlier failovers of the same cluster name.
+// mostMoving bounds how many closed failovers are searched for copies of unknown state.
+const mostMoving = 100
+
+// WithUnknown adds the unknown copies of earlier failovers of the same cluster name. False alarms, of which a cluster
+// may have many, left none.
 func (s Source) WithUnknown(ctx context.Context, f Failover) Failover {
-	failovers, err := s.History(ctx, HistoryRequest{Cluster: f.Cluster})
+	failovers, err := s.History(ctx, HistoryRequest{Cluster: f.Cluster, Moving: true, Most: mostMoving})
 	if err != nil {
 		f.Unread = "copies of unknown state: " + inWords(err)
 		return f
+	}
+	if len(failovers) == mostMoving {
+		f.Unread = fmt.Sprintf("copies of unknown state that failovers older than the newest %d left", mostMoving)
 	}
 	var uid types.UID
 	if f.FailoverStatus != nil {

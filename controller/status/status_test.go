@@ -636,6 +636,42 @@ func TestStatus_ShowsCopiesOfUnknownStateOfAnEarlierCluster(t *testing.T) {
 	require.NotContains(t, text, "Pending purge")
 }
 
+// False alarms left no copies, and a flapping cluster has many: they must not displace the failover that did.
+//
+// Rules: R4.9-62.
+func TestStatus_ManyFalseAlarmsSinceTheClusterWasDeleted_StillShowsItsCopies(t *testing.T) {
+	alarms := make([]*workflowpb.WorkflowExecutionInfo, mostMoving)
+	for n := range alarms {
+		alarms[n] = closedRun("cluster-failover/member1", "alarm", 0, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+	}
+	gone := closedRun("cluster-failover/member1", "old", time.Hour, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
+		return strings.Contains(r.GetQuery(), "LifeboatPhase NOT IN ('FalseAlarm', 'Uncordoned')")
+	})).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{gone}}, nil).Maybe()
+	c.On("ListWorkflow", mock.Anything, mock.Anything).
+		Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: append(alarms, gone)}, nil).Maybe()
+	alarm := mocks.NewWorkflowRun(t)
+	alarm.On("Get", mock.Anything, mock.Anything).Return(nil).Maybe()
+	c.On("GetWorkflow", mock.Anything, mock.Anything, "alarm").Return(alarm).Maybe()
+	c.On("GetWorkflow", mock.Anything, mock.Anything, "old").Return(flowtest.Reporting(t, owing("old", phase.FailoverGone, "cart")))
+	f := Source{Client: c}.WithUnknown(t.Context(), Failover{Cluster: "member1", FailoverStatus: evacuating()})
+	require.Equal(t, []UnknownCopy{{Binding: "shop/cart", Since: now.Add(-time.Hour)}}, f.UnknownCopies)
+	require.Empty(t, f.Unread)
+}
+
+// Rules: R4.9-62.
+func TestStatus_MoreFailoversThanAreSearched_SaysSo(t *testing.T) {
+	closed := make([]*workflowpb.WorkflowExecutionInfo, mostMoving+1)
+	for n := range closed {
+		closed[n] = closedRun("cluster-failover/member1", "r", time.Duration(n)*time.Minute, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED)
+	}
+	c := mocks.NewClient(t)
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: closed}, nil)
+	f := Source{Client: c}.WithUnknown(t.Context(), Failover{Cluster: "member1", FailoverStatus: evacuating()})
+	require.Equal(t, "copies of unknown state that failovers older than the newest 100 left", f.Unread)
+}
+
 func TestLink_EscapesTheWorkflowID(t *testing.T) {
 	require.Equal(t, "http://ui/namespaces/n/workflows/cluster-failover%2Fa", Source{UI: "http://ui/", Namespace: "n"}.Link("cluster-failover/a"))
 	require.Empty(t, Source{Namespace: "n"}.Link("x"))
