@@ -22,6 +22,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/subject"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -289,6 +291,16 @@ func TestIdentity_DiffersBetweenControllers(t *testing.T) {
 	one, other := identity(), identity()
 	require.NotEqual(t, one, other)
 	require.Contains(t, one, fmt.Sprintf("%s_%d_", config.Host(), os.Getpid()), "readable")
+}
+
+// A preflight that passes and a worker that then does not start would contradict each other.
+//
+// Rules: R4.15-24.
+func TestPreflight_RoleWorker_ChecksWhatAWorkerThatStartsChecks(t *testing.T) {
+	c := config.Default()
+	c.Mode, c.Health.Probe = rules.ModeEnforce, config.ProbeProxy
+	require.Equal(t, process.WorkerPermissions(c), permissionsOf(c, roleWorker))
+	require.Subset(t, permissionsOf(c, roleAll), k8sadapter.ProxyPermissions(rules.ModeEnforce))
 }
 
 // What a role is not granted in deploy/rbac is not tried for it.

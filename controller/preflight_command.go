@@ -140,7 +140,7 @@ var verdicts = map[preflight.Result]error{
 func permissionsOf(c config.Config, role string) []k8sadapter.Permission {
 	var all []k8sadapter.Permission
 	if role != roleController {
-		all = append(k8sadapter.WorkerPermissions(c.Acts()), process.LeasePermissions(c)...)
+		all = process.WorkerPermissions(c)
 	}
 	if role != roleWorker {
 		all = append(all, controllerPermissions(c)...)
@@ -177,7 +177,7 @@ func tries(c config.Config, role string) k8sadapter.May {
 	if role == roleAll {
 		return nil
 	}
-	granted := append(permissionsOf(c, role), process.PolicyPermissions(c, "list")...)
+	granted := permissionsOf(c, role)
 	return func(verb, resource string) bool {
 		return slices.ContainsFunc(granted, func(p k8sadapter.Permission) bool {
 			return p.Verb == verb && p.Subresource == "" && p.Resource+"."+p.Group == resource

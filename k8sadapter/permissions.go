@@ -143,6 +143,17 @@ func ManagerPermissions(mode rules.Mode, namespace, name string) []Permission {
 	return readLease("see whether Karmada is up to date", mode, namespace, name)
 }
 
+// ProxyPermissions are what the worker needs besides in enforce where health.probe is proxy: a release probes the
+// target. The roles in deploy/rbac leave it out, so the reason says what to do instead.
+func ProxyPermissions(mode rules.Mode) []Permission {
+	if mode != rules.ModeEnforce {
+		return nil
+	}
+	all := grant("probe targets: deploy/rbac does not grant it; grant it, or set health.probe to endpoint or none", resources{clusterResource}, "get")
+	all[0].Subresource = "proxy"
+	return all
+}
+
 func readLease(why string, mode rules.Mode, namespace, name string) []Permission {
 	if mode != rules.ModeEnforce || name == "" {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
@@ -14,7 +13,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
-	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
@@ -79,7 +77,7 @@ func fit(ctx context.Context, c config.Config, g *evictorGuard) error {
 	case err != nil && !errors.Is(err, karmada.ErrForbidden):
 		return err
 	}
-	if err := process.Permitted(ctx, k, slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), process.LeasePermissions(c), process.PolicyPermissions(c, "list"))); err != nil {
+	if err := process.Permitted(ctx, k, process.WorkerPermissions(c)); err != nil {
 		return err
 	}
 	return g.look(ctx)

@@ -37,7 +37,7 @@ type world struct {
 	notReady error
 	rules    error
 	evidence string
-	denied   string // verb that is not granted
+	denied   string // verb or subresource that is not granted
 }
 
 func (w world) Ready(context.Context, []string) error { return w.notReady }
@@ -49,7 +49,7 @@ func (w world) SecondEvictor(context.Context) (string, error) { return w.evidenc
 func (w world) Preflight(_ context.Context, permissions []k8sadapter.Permission) []k8sadapter.Finding {
 	var findings []k8sadapter.Finding
 	for _, p := range permissions {
-		findings = append(findings, k8sadapter.Finding{Permission: p, Allowed: p.Verb != w.denied})
+		findings = append(findings, k8sadapter.Finding{Permission: p, Allowed: w.denied == "" || p.Verb != w.denied && p.Subresource != w.denied})
 	}
 	return findings
 }
@@ -138,6 +138,17 @@ func TestMissingPermissionsAreNamedByVerbAndResource(t *testing.T) {
 	require.ErrorContains(t, err, "patch clusters.cluster.karmada.io: to taint and untaint")
 	require.ErrorContains(t, err, "patch resourcebindings.work.karmada.io")
 	require.NoError(t, world{denied: "patch"}.check(t, rules.ModeObserve), "who observes patches nothing")
+}
+
+// Without it no release would ever be proven, and each migration would end at the graceful timeout.
+func TestAWorkerThatMayNotUseTheConfiguredProbeSaysWhatToDo(t *testing.T) {
+	c := enforcing()
+	c.Health.Probe = config.ProbeProxy
+	w := world{denied: "proxy"}
+	_, err := preflight(t.Context(), c, w, guardFor(c, w, func(bool) {}, quiet), quiet)
+	require.ErrorIs(t, err, karmada.ErrForbidden)
+	require.ErrorContains(t, err, "get clusters/proxy.cluster.karmada.io: to probe targets: deploy/rbac does not grant it; grant it, or set health.probe to endpoint or none")
+	require.NoError(t, w.check(t, rules.ModeEnforce), "by default there is no probe")
 }
 
 func TestSettingsCarryWhatWasConfigured(t *testing.T) {

@@ -79,8 +79,17 @@ func LeaseName(instance string) string {
 	return controllerLease + "-" + instance
 }
 
-// LeasePermissions are what a worker needs for the Leases that its releases read.
-func LeasePermissions(c config.Config) []k8sadapter.Permission {
+// WorkerPermissions are a worker's permissions under this configuration.
+func WorkerPermissions(c config.Config) []k8sadapter.Permission {
+	all := slices.Concat(k8sadapter.WorkerPermissions(c.Acts()), leasePermissions(c), PolicyPermissions(c, "list"))
+	if c.Health.Probe == config.ProbeProxy {
+		all = append(all, k8sadapter.ProxyPermissions(c.Acts())...)
+	}
+	return all
+}
+
+// leasePermissions are what a worker needs for the Leases that its releases read.
+func leasePermissions(c config.Config) []k8sadapter.Permission {
 	all := k8sadapter.ManagerPermissions(c.Acts(), c.Karmada.ManagerLease.Namespace, c.Karmada.ManagerLease.Name)
 	if election := c.Controller.LeaderElection; election.Enabled {
 		all = append(all, k8sadapter.ControllerLeasePermissions(c.Acts(), election.Namespace, LeaseName(c.Instance))...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
@@ -155,6 +156,34 @@ func TestEveryMissingPermissionIsNamed(t *testing.T) {
 	require.ErrorIs(t, err, karmada.ErrForbidden)
 	require.ErrorContains(t, err, "watch clusters.cluster.karmada.io: to see clusters fail and recover")
 	require.ErrorContains(t, err, "watch resourcebindings.work.karmada.io")
+}
+
+func TestWorkerPermissions_FollowTheConfiguration(t *testing.T) {
+	const policies, proxy = "list clustertaintpolicies.policy.karmada.io", "get clusters/proxy.cluster.karmada.io"
+	for name, tc := range map[string]struct {
+		set       []string
+		has, lack []string
+	}{
+		"default":                      {has: []string{policies}, lack: []string{proxy, "patch clusters.cluster.karmada.io"}},
+		"enforce":                      {set: []string{"mode=enforce"}, has: []string{"patch clusters.cluster.karmada.io", policies}, lack: []string{proxy}},
+		"Karmada's policies not taken": {set: []string{"rules.karmadaPolicies=false"}, lack: []string{policies}},
+		"probe through Karmada":        {set: []string{"mode=enforce", "health.probe=proxy"}, has: []string{policies, proxy}},
+		"probe of the endpoint":        {set: []string{"mode=enforce", "health.probe=endpoint"}, lack: []string{proxy}},
+		"nothing is released":          {set: []string{"health.probe=proxy"}, lack: []string{proxy}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := config.Load(config.Sources{Set: tc.set})
+			require.NoError(t, err)
+			var got []string
+			for _, p := range WorkerPermissions(c) {
+				got = append(got, p.String())
+			}
+			require.Subset(t, got, tc.has)
+			for _, p := range tc.lack {
+				require.NotContains(t, got, p)
+			}
+		})
+	}
 }
 
 // Rules: R4.15-15.
