@@ -122,6 +122,18 @@ func TestEachInstanceHasATaskQueueOfItsOwn(t *testing.T) {
 	}
 }
 
+// A commented-out value leaves its key behind. What is derived, or what the workers publish, is then in force.
+func TestAKeyWithoutAValueIsNotConfigured(t *testing.T) {
+	alone(t)
+	c := load(t, Sources{
+		File:    write(t, "instance: eu\ntaskQueue:\nkubernetes: {qps: 200, burst: null}\npace: {evictionRate: }\n"),
+		Workers: map[string]string{"pace.evictionRate": "3"},
+	})
+	require.Equal(t, "lifeboat-eu", c.TaskQueue)
+	require.Equal(t, 400, c.Kubernetes.Burst)
+	require.InDelta(t, 3, c.Pace.EvictionRate, 0)
+}
+
 func TestListsComeFromFileAndEnvironment(t *testing.T) {
 	alone(t)
 	t.Setenv("LIFEBOAT_SELECTORS_EXCLUDE_NAMESPACES", "kube-system, tools")

@@ -99,7 +99,9 @@ func (l *loader) readTree(file, above string, tree map[string]any) {
 		below, isSection := tree[word].(map[string]any)
 		switch {
 		case l.known(name):
-			l.take(name, tree[word], file)
+			if tree[word] != nil { // a key without a value is not configured
+				l.take(name, tree[word], file)
+			}
 		case !l.section(name):
 			l.unknownName(name, file, l.unknown(name))
 		case isSection:
@@ -204,7 +206,7 @@ func (l *loader) decode() {
 		if !ok {
 			continue
 		}
-		if raw := l.values[k.Name]; raw != nil && !k.set(raw) {
+		if raw := l.values[k.Name]; !k.set(raw) {
 			l.problem(k.Name, raw, source, "want "+k.Want)
 		}
 	}
