@@ -246,6 +246,42 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// The controller alone would find these, when it first tries to lead.
+func TestTimingsThatTheLeaderElectionRefusesAreProblems(t *testing.T) {
+	const section = "controller.leaderElection."
+	timings := func(lease, renew, retry string) []string {
+		return []string{section + "leaseDuration=" + lease, section + "renewDeadline=" + renew, section + "retryPeriod=" + retry}
+	}
+	for name, c := range map[string]struct {
+		set  []string
+		want string
+	}{
+		"deadline as long as the lease": {
+			set:  timings("10s", "10s", "2s"),
+			want: section + "renewDeadline = 10s (from the command line): must be shorter than " + section + "leaseDuration = 10s",
+		},
+		"deadline of a default": {
+			set: []string{section + "leaseDuration=5s"}, want: section + "renewDeadline = 10s: must be shorter than " + section + "leaseDuration = 5s",
+		},
+		"no try before the deadline": {
+			set:  timings("20s", "12s", "10s"),
+			want: section + "retryPeriod = 10s (from the command line): 1.2 times it must be shorter than " + section + "renewDeadline = 12s",
+		},
+		"just enough":        {set: timings("12002ms", "12001ms", "10s")},
+		"no leader election": {set: append(timings("5s", "10s", "10s"), section+"enabled=false")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t)
+			_, err := Load(Sources{Set: c.set})
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
 // printed is a configuration as lifeboat config print -o json has it.
 func printed(t *testing.T, c Config) string {
 	t.Helper()

@@ -45,7 +45,10 @@ func Load(from Sources) (Config, error) {
 	l.readFlags(from.Set)
 	l.decode()
 	l.derive()
-	l.problems = append(l.problems, l.config.contradictions()...)
+	for _, p := range l.config.contradictions() {
+		p.Source = l.origin[p.Key] // empty for a default, which another value contradicts
+		l.problems = append(l.problems, p)
+	}
 	if len(l.problems) > 0 {
 		return Config{}, l.problems
 	}

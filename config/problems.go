@@ -54,6 +54,17 @@ func value(raw any) string {
 	return shown
 }
 
+// electionContradictions are timings that the leader election refuses: client-go lets a pause between two tries last
+// up to 1.2 times its period, and one try must fit before the leader gives up.
+func (c *Config) electionContradictions(add func(wrong bool, key string, v any, want string)) {
+	const section = "controller.leaderElection."
+	e := c.Controller.LeaderElection
+	add(e.Enabled && e.RenewDeadline >= e.LeaseDuration, section+"renewDeadline", short(e.RenewDeadline),
+		fmt.Sprintf("must be shorter than %sleaseDuration = %s", section, short(e.LeaseDuration)))
+	add(e.Enabled && e.RetryPeriod*6/5 >= e.RenewDeadline, section+"retryPeriod", short(e.RetryPeriod),
+		fmt.Sprintf("1.2 times it must be shorter than %srenewDeadline = %s", section, short(e.RenewDeadline)))
+}
+
 // contradictions are values that are valid alone and wrong together.
 func (c *Config) contradictions() Problems {
 	var found Problems
@@ -74,6 +85,7 @@ func (c *Config) contradictions() Problems {
 	add(c.Approval.ExpireAfter > 0 && c.Approval.ExpireAfter < time.Minute, "approval.expireAfter", short(c.Approval.ExpireAfter),
 		"no operator answers within less than a minute; 0 is for ever")
 	add(c.Audit.Sink == AuditFile && c.Audit.Path == "", "audit.path", c.Audit.Path, "missing: with audit.sink = file it says where the trail is written")
+	c.electionContradictions(add)
 	c.securityContradictions(add)
 	c.versioningContradictions(add)
 	return found
