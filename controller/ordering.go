@@ -296,7 +296,7 @@ func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bo
 	if held {
 		on, err := s.heldOn(ctx, key)
 		if err != nil {
-			return "", err
+			return "", unseenHolds(key, found, err)
 		}
 		found = append(found, slices.DeleteFunc(on, func(c string) bool { return slices.Contains(found, c) })...)
 	}
@@ -309,6 +309,16 @@ func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bo
 	return "", fmt.Errorf("%w: %s is concerned by %s: say which with --cluster", errRefused, key, strings.Join(found, " and "))
 }
 
+// unseenHolds is the error where the hold tasks of a binding cannot be read. It names the failovers that were found, and
+// chooses none: a hold task could be of another cluster, and a release ends an old copy.
+func unseenHolds(key karmada.BindingKey, found []string, err error) error {
+	concerned := ""
+	if len(found) > 0 {
+		concerned = fmt.Sprintf(" (%s is concerned by %s)", key, strings.Join(found, " and "))
+	}
+	return fmt.Errorf("cannot read which clusters hold a copy of %s: %w; say which with --cluster%s", key, err, concerned)
+}
+
 // applicationOf is the failover of an application, where one runs.
 func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey) (to orders.Target, runs bool) {
 	id := workflows.ApplicationFailoverID(s.config.Instance, key)
@@ -316,15 +326,18 @@ func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey) (to
 	return orders.Target{WorkflowID: id, Name: key.String()}, err == nil && running
 }
 
-// heldOn are the clusters on which a Lifeboat task holds a copy of a binding.
+// heldOn are the clusters on which a Lifeboat task holds a copy of a binding, none for an unknown binding.
 func (s *session) heldOn(ctx context.Context, key karmada.BindingKey) ([]string, error) {
-	karmada, err := s.reader()
+	in, err := s.reader()
 	if err != nil {
 		return nil, err
 	}
-	b, err := karmada.Binding(ctx, key)
+	b, err := in.Binding(ctx, key)
+	if errors.Is(err, karmada.ErrGone) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read binding %s: %w", key, err)
+		return nil, err
 	}
 	var on []string
 	for _, t := range b.Tasks {

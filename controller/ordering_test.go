@@ -285,6 +285,33 @@ func TestOrders_ForABinding_FindItsFailover(t *testing.T) {
 	}
 }
 
+// Rules: R4.15-24.
+func TestOrders_ForAnUnknownBinding_AreNotFound(t *testing.T) {
+	for _, verb := range []string{"skip", "put-back", "release"} {
+		o := &office{}
+		out, code := o.tell(t, verb, "shop/cartt", "--reason", "x", "--yes")
+		require.Equal(t, process.ExitNotFound, code, "%s: %s", verb, out)
+		require.Contains(t, out, "none that runs is known to concern shop/cartt; say which with --cluster", verb)
+		require.Empty(t, o.update, verb)
+	}
+}
+
+// A hold task of another cluster could be meant: the order is sent only to a cluster that the operator names.
+func TestOrders_KarmadaAway_NameTheFailoversThatAreKnown(t *testing.T) {
+	for _, verb := range []string{"put-back", "release"} {
+		o := &office{t: t, running: map[string]workflows.FailoverStatus{"member1": waits("cart-deployment")}}
+		out, code := execute(t, fakeApp(o, nil), verb, "shop/cart-deployment", "--reason", "x", "--yes")
+		require.Equal(t, process.ExitFailed, code, "%s: %s", verb, out)
+		fixtures.ContainsAll(t, out, "cannot read which clusters hold a copy of shop/cart-deployment: ",
+			"; say which with --cluster (shop/cart-deployment is concerned by member1)")
+		require.Empty(t, o.update, verb)
+
+		out, code = execute(t, fakeApp(o, nil), verb, "shop/cart-deployment", "--cluster", "member1", "--reason", "x", "--yes")
+		require.Equal(t, process.ExitOK, code, "%s: %s", verb, out)
+		require.Equal(t, failover1, o.id)
+	}
+}
+
 // emptyTemporal is a Temporal in which no workflow runs.
 type emptyTemporal struct {
 	client.Client
