@@ -283,12 +283,12 @@ func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
 // clusterOf finds the one failover that concerns a binding: among those that run and, with held, by the hold tasks
 // of the binding.
 func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bool) (string, error) {
-	all, err := s.source().Overview(ctx)
+	failovers, err := s.source().Failovers(ctx)
 	if err != nil {
 		return "", err
 	}
 	var found []string
-	for _, f := range all.Failovers {
+	for _, f := range failovers {
 		if f.FailoverStatus != nil && concerns(f.FailoverStatus, key) {
 			found = append(found, f.Cluster)
 		}

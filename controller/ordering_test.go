@@ -37,6 +37,7 @@ type office struct {
 	refuse  error
 	running map[string]workflows.FailoverStatus // by cluster
 	pacer   *workflows.PacerStatus              // nil: none runs
+	listed  []string                            // the queries of lists
 }
 
 func (o *office) Close() {}
@@ -71,7 +72,8 @@ func (o *office) UpdateWithStartWorkflow(_ context.Context, u client.UpdateWithS
 	return o.take(u.UpdateOptions)
 }
 
-func (o *office) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (o *office) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	o.listed = append(o.listed, r.GetQuery())
 	out := &workflowservice.ListWorkflowExecutionsResponse{}
 	for cluster := range o.running {
 		out.Executions = append(out.Executions, &workflow.WorkflowExecutionInfo{
@@ -294,6 +296,14 @@ func TestOrders_ForAnUnknownBinding_AreNotFound(t *testing.T) {
 		require.Contains(t, out, "none that runs is known to concern shop/cartt; say which with --cluster", verb)
 		require.Empty(t, o.update, verb)
 	}
+}
+
+// Failovers of applications that do not answer would hold the order up.
+func TestOrders_ForABinding_QueryNoFailoversOfOtherApplications(t *testing.T) {
+	o := &office{running: map[string]workflows.FailoverStatus{"member1": waits("cart-deployment")}}
+	out, code := o.tell(t, "skip", "shop/cart-deployment", "--reason", "x", "--yes")
+	require.Equal(t, process.ExitOK, code, out)
+	require.Equal(t, []string{"WorkflowType = 'ClusterFailover' AND ExecutionStatus = 'Running'"}, o.listed)
 }
 
 // A hold task of another cluster could be meant: the order is sent only to a cluster that the operator names.

@@ -1,7 +1,12 @@
 package status
 
 import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -13,8 +18,11 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/mocks"
 )
 
@@ -57,6 +65,74 @@ func TestHistory_OfApplications_ReadsTheirReports(t *testing.T) {
 
 	require.Empty(t, fixtures.Must(s.History(t.Context(), HistoryRequest{Binding: key("api")}))(t))
 	require.Len(t, fixtures.Must(s.History(t.Context(), HistoryRequest{Most: 1}))(t), 1)
+}
+
+// mute is a Temporal in which failovers of applications run, some of which never answer.
+type mute struct {
+	client.Client
+	runs    int
+	silent  func(n int) bool
+	queried atomic.Int32
+}
+
+func (*mute) idOf(n int) string {
+	return workflows.ApplicationFailoverID("", key(fmt.Sprintf("web%03d", n)))
+}
+
+func (m *mute) ListWorkflow(_ context.Context, _ *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	var ids []string
+	for n := range m.runs {
+		ids = append(ids, m.idOf(n))
+	}
+	return running(ids...), nil
+}
+
+func (m *mute) QueryWorkflow(ctx context.Context, id, _, _ string, _ ...any) (converter.EncodedValue, error) {
+	if id == workflows.FleetPacerID("") {
+		return nil, serviceerror.NewNotFound("no pacer")
+	}
+	m.queried.Add(1)
+	for n := range m.runs {
+		if id == m.idOf(n) && !m.silent(n) && ctx.Err() == nil {
+			return flowtest.Answer(workflows.ApplicationStatus{}), nil
+		}
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Without a worker each query takes its whole timeout.
+func TestOverview_SilentApplications_AreCountedAndDoNotHoldItUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mute{runs: 300, silent: func(n int) bool { return n >= 2 }}
+		began := time.Now()
+		all := fixtures.Must(Source{Client: m}.Overview(t.Context()))(t)
+		require.LessOrEqual(t, time.Since(began), applicationsWithin)
+		require.LessOrEqual(t, int(m.queried.Load()), mostApplications)
+		require.Len(t, all.Applications, 2)
+		unread := []string{
+			"pacer: not running", "applications: more than 100 fail over, and no more were queried",
+			"applications: 98 of 100 did not answer: no answer within 5s; is a lifeboat-worker running?",
+		}
+		require.Equal(t, unread, all.Unread)
+		require.Contains(t, draw(t, func(v View) { v.Overview(all) }), "Not read: applications: 98 of 100 did not answer")
+	})
+}
+
+func TestOverview_SomeSilentApplications_DoNotHideTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mute{runs: 30, silent: func(n int) bool { return n < 10 }}
+		all := fixtures.Must(Source{Client: m}.Overview(t.Context()))(t)
+		require.Len(t, all.Applications, 20, "they are queried beside the silent ones")
+		require.Contains(t, strings.Join(all.Unread, "; "), "applications: 10 of 30 did not answer")
+	})
+}
+
+func TestOverview_ApplicationsThatAllAnswer_LeaveNoRemark(t *testing.T) {
+	m := &mute{runs: mostApplications, silent: func(int) bool { return false }}
+	all := fixtures.Must(Source{Client: m}.Overview(t.Context()))(t)
+	require.Len(t, all.Applications, mostApplications)
+	require.Equal(t, []string{"pacer: not running"}, all.Unread)
 }
 
 // Rules: R4.16-7.

@@ -23,6 +23,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 )
 
 // ErrNotFound is returned for a cluster without a running or closed failover.
@@ -96,30 +97,55 @@ func (s Source) Link(workflowID string) string {
 
 // Overview queries the pacer and every running failover, and lists the kept tasks in Karmada.
 func (s Source) Overview(ctx context.Context) (Overview, error) {
-	clusters, err := s.Running(ctx)
+	failovers, err := s.Failovers(ctx)
 	if err != nil {
 		return Overview{}, err
 	}
-	all := Overview{Failovers: []Failover{}}
+	all := Overview{Failovers: failovers}
 	if pacer, why := s.Pacer(ctx); why != "" {
 		all.Unread = append(all.Unread, "pacer: "+why)
 	} else {
 		all.Pacer = &pacer
 		all.Runbook = s.lookUpPace(&pacer)
 	}
-	for _, cluster := range clusters {
-		f, err := s.Failover(ctx, cluster)
-		if errors.Is(err, ErrNotFound) {
-			continue // closed since
-		}
-		all.Failovers = append(all.Failovers, f)
-	}
-	if all.Applications, err = s.applications(ctx); err != nil {
-		all.Unread = append(all.Unread, "applications: "+inWords(err))
-	}
+	applications, unread := s.applications(ctx)
+	all.Applications, all.Unread = applications, append(all.Unread, unread...)
 	if s.Bindings != nil {
 		if all.Kept, err = s.kept(ctx); err != nil {
 			all.Unread = append(all.Unread, "what was kept or left to an operator: "+inWords(err))
+		}
+	}
+	return all, nil
+}
+
+// atOnce bounds the concurrent queries: without a worker each takes its whole timeout.
+const atOnce = 8
+
+// each calls query for every number below n, some at a time.
+func each(n int, query func(int)) {
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for i := range n {
+		all.Go(func() error {
+			query(i)
+			return nil
+		})
+	}
+	_ = all.Wait() // no answer is an error
+}
+
+// Failovers queries every running failover of a cluster, by name.
+func (s Source) Failovers(ctx context.Context) ([]Failover, error) {
+	clusters, err := s.Running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers, errs := make([]Failover, len(clusters)), make([]error, len(clusters))
+	each(len(clusters), func(n int) { answers[n], errs[n] = s.Failover(ctx, clusters[n]) })
+	all := []Failover{}
+	for n, err := range errs {
+		if !errors.Is(err, ErrNotFound) { // else it is closed since
+			all = append(all, answers[n])
 		}
 	}
 	return all, nil
@@ -209,27 +235,56 @@ func (s Source) Running(ctx context.Context) ([]string, error) {
 	return slices.Compact(clusters), nil
 }
 
-// mostApplications bounds how many failovers of applications are queried.
-const mostApplications = 100
+// mostApplications bounds how many failovers of applications are queried, and applicationsWithin for how long.
+const (
+	mostApplications   = 100
+	applicationsWithin = 2 * queryTimeout
+)
 
-// applications queries the failovers of applications that run; one that does not answer is left out.
-func (s Source) applications(ctx context.Context) ([]workflows.ApplicationStatus, error) {
-	var all []workflows.ApplicationStatus
-	prefix := workflows.ApplicationFailoverPrefix(s.Instance)
-	for run, err := range s.executions(ctx, workflows.TypeApplicationFailover, prefix, runningRuns) {
-		if err != nil {
-			return all, err
-		}
-		one, err := query[workflows.ApplicationStatus](ctx, s, run.GetExecution().GetWorkflowId(), workflows.QueryStatus)
-		if err == nil {
-			all = append(all, one)
-		}
-		if len(all) == mostApplications {
-			break
+// applications queries the failovers of applications that run; unread is what could not be read of them.
+func (s Source) applications(ctx context.Context) (all []workflows.ApplicationStatus, unread []string) {
+	ids, more, err := s.runningApplications(ctx)
+	if err != nil {
+		unread = append(unread, "applications: "+inWords(err))
+	}
+	if more {
+		unread = append(unread, fmt.Sprintf("applications: more than %d fail over, and no more were queried", mostApplications))
+	}
+	answers, errs := make([]workflows.ApplicationStatus, len(ids)), make([]error, len(ids))
+	within, cancel := context.WithTimeout(ctx, applicationsWithin)
+	defer cancel()
+	each(len(ids), func(n int) {
+		answers[n], errs[n] = query[workflows.ApplicationStatus](within, s, ids[n], workflows.QueryStatus)
+	})
+	silent, why := 0, ""
+	for n, err := range errs {
+		switch {
+		case err == nil:
+			all = append(all, answers[n])
+		case !process.IsA[*serviceerror.NotFound](err): // else it is closed since
+			silent, why = silent+1, inWords(err)
 		}
 	}
+	if silent > 0 {
+		unread = append(unread, fmt.Sprintf("applications: %d of %d did not answer: %s", silent, len(ids), why))
+	}
 	slices.SortFunc(all, func(a, b workflows.ApplicationStatus) int { return a.Key.Compare(b.Key) })
-	return all, nil
+	return all, unread
+}
+
+// runningApplications are the ids of running failovers of applications; more: there are others.
+func (s Source) runningApplications(ctx context.Context) (ids []string, more bool, err error) {
+	prefix := workflows.ApplicationFailoverPrefix(s.Instance)
+	for run, err := range s.executions(ctx, workflows.TypeApplicationFailover, prefix, runningRuns) {
+		switch {
+		case err != nil:
+			return ids, false, err
+		case len(ids) == mostApplications:
+			return ids, true, nil
+		}
+		ids = append(ids, run.GetExecution().GetWorkflowId())
+	}
+	return ids, false, nil
 }
 
 // runningRuns selects the runs that have not ended.
