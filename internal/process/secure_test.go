@@ -18,9 +18,9 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
-	"github.com/lifeboat-failover/lifeboat/internal/secrecy/testca"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures/testca"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"

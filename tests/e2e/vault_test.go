@@ -17,7 +17,7 @@ import (
 	"sync"
 
 	"github.com/lifeboat-failover/lifeboat/internal/secrecy"
-	"github.com/lifeboat-failover/lifeboat/internal/secrecy/testca"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures/testca"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/clientcmd"
 )

@@ -192,6 +192,15 @@ func TestTheCoreIsPure(t *testing.T) {
 	}
 }
 
+// What a test alone needs is no code of the product.
+func TestOnlyTestsImportTesting(t *testing.T) {
+	for _, f := range product(t) {
+		if !f.test && !below(f.folder(), helping) {
+			assert.NotContains(t, f.imports, "testing", "%s: helpers of tests lie below %s", f.path, helping)
+		}
+	}
+}
+
 func TestOnlyTheAdapterImportsClientGo(t *testing.T) {
 	adapter := 0
 	for _, f := range product(t) {
