@@ -629,6 +629,8 @@ func TestAProbeBelievesNothingButAFreshOK(t *testing.T) {
 	}
 	code = http.StatusOK
 	require.Error(t, EndpointProber{Client: client}.Probe(t.Context(), "m3"), "no such cluster")
+	server.objects["/apis/cluster.karmada.io/v1alpha1/clusters/m4"] = `{"metadata":{"name":"m4"}}`
+	require.ErrorIs(t, EndpointProber{Client: client}.Probe(t.Context(), "m4"), karmada.ErrInvalid, "no address")
 	member.Close()
 	require.Error(t, endpoint(), "what was open before its death proves nothing")
 
@@ -657,6 +659,20 @@ func TestAProbeIsNotSentElsewhere(t *testing.T) {
 	}}
 	require.ErrorContains(t, EndpointProber{Client: connect(t, server, Options{})}.Probe(t.Context(), "m2"), "307")
 	require.Zero(t, asked.Load())
+}
+
+// Rules: R4.7-29.
+func TestAnswer_VerifiesTheCertificateAndGoesThroughTheProxy(t *testing.T) {
+	member := httptest.NewTLSServer(http.NotFoundHandler())
+	defer member.Close()
+	require.ErrorContains(t, fixtures.Err(Answer(t.Context(), member.URL, "", "readyz", true)), "certificate")
+	require.Equal(t, http.StatusNotFound, fixtures.Must(Answer(t.Context(), member.URL, "", "readyz", false))(t))
+
+	var asked string
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = r.URL.String() }))
+	defer proxy.Close()
+	require.Equal(t, http.StatusOK, fixtures.Must(Answer(t.Context(), "http://member1.example/k8s/", proxy.URL, "readyz", true))(t))
+	require.Equal(t, "http://member1.example/k8s/readyz", asked)
 }
 
 var (

@@ -59,42 +59,51 @@ func (p EndpointProber) Probe(ctx context.Context, cluster string) error {
 	if err := json.Unmarshal(raw, &at); err != nil {
 		return fmt.Errorf("read cluster %s: %w", cluster, err)
 	}
-	if at.Spec.APIEndpoint == "" {
-		return fmt.Errorf("%w: cluster %s has no apiEndpoint", karmada.ErrInvalid, cluster)
-	}
-	transport := &http.Transport{
-		DisableKeepAlives: true,                                              // an older connection would prove nothing
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: at.Spec.Insecure}, //nolint:gosec // as its Cluster object says
-	}
-	// The server at that address must not redirect the probe to another one.
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	client := &http.Client{Transport: transport, CheckRedirect: stay}
 	return probe(ctx, cluster, func(ctx context.Context, path string) error {
-		return getFrom(ctx, client, at.Spec.APIEndpoint, path)
+		status, err := Answer(ctx, at.Spec.APIEndpoint, "", path, !at.Spec.Insecure)
+		switch {
+		case err != nil:
+			return err
+		case status == http.StatusNotFound:
+			return fmt.Errorf("%s of %s: %w", path, at.Spec.APIEndpoint, karmada.ErrGone)
+		case status != http.StatusOK:
+			return fmt.Errorf("%s of %s answers %d %s", path, at.Spec.APIEndpoint, status, http.StatusText(status))
+		}
+		return nil
 	})
 }
 
-func getFrom(ctx context.Context, client *http.Client, endpoint, path string) error {
-	target, err := url.JoinPath(endpoint, path)
+// Answer requests a path at the address of a member's API server, without credentials, and returns the status of the
+// answer. It opens a connection each time: an older one would prove nothing. It follows no redirect: the server at
+// that address must not lead the probe to one that only the caller reaches. The error is a [karmada.ErrInvalid] where
+// endpoint or proxyURL is no URL of a server, which says nothing about the member.
+func Answer(ctx context.Context, endpoint, proxyURL, path string, verify bool) (status int, err error) {
+	at, err := url.Parse(endpoint)
+	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+		return 0, fmt.Errorf("%w: endpoint %q is no URL with https:// or http://", karmada.ErrInvalid, endpoint)
+	}
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: !verify}, //nolint:gosec // the caller says why
+	}
+	if proxyURL != "" {
+		proxy, err := url.Parse(proxyURL)
+		if err != nil || proxy.Host == "" {
+			return 0, fmt.Errorf("%w: proxyURL is no URL of a proxy", karmada.ErrInvalid) // its text may have a password
+		}
+		transport.Proxy = http.ProxyURL(proxy)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath(path).String(), http.NoBody)
 	if err != nil {
-		return fmt.Errorf("%w: apiEndpoint %q: %w", karmada.ErrInvalid, endpoint, err)
+		return 0, fmt.Errorf("%w: %w", karmada.ErrInvalid, err)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := (&http.Client{Transport: transport, CheckRedirect: stay}).Do(request)
 	if err != nil {
-		return fmt.Errorf("%w: %w", karmada.ErrInvalid, err)
+		return 0, err
 	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	switch answer.StatusCode {
-	case http.StatusOK:
-		return nil
-	case http.StatusNotFound:
-		return fmt.Errorf("%s: %w", target, karmada.ErrGone)
-	}
-	return fmt.Errorf("%s answers %s", target, answer.Status)
+	_ = answer.Body.Close() // only the status counts
+	return answer.StatusCode, nil
 }
 
 func probe(ctx context.Context, cluster string, get func(ctx context.Context, path string) error) error {

@@ -2,19 +2,17 @@ package watch
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
+	"errors"
 	"hash/fnv"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
 
 // ExternalProbe probes members beside Karmada's own probe: a failure that both see is more likely one
@@ -190,20 +188,20 @@ func (w *ExternalProbe) justBack(cluster string) bool {
 // prober sends requests to members' API servers.
 type prober struct{ timeout time.Duration }
 
-// probe requests /readyz, and /healthz from a member that does not serve it.
+// probe requests /readyz, and /healthz from a member that does not serve it. It reaches a member the way Karmada does,
+// through its proxy if it has one. It verifies no certificate, whatever spec.insecureSkipTLSVerification is: the
+// member's CA (caBundle) is in the Secret with its token, which the controller may not read. A member with an expired
+// certificate is up, too: Karmada cannot reach it, and the probe can.
 func (p prober) probe(ctx context.Context, c karmada.Cluster) answer {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	client, err := p.client(c)
-	if err != nil {
-		return unclear
-	}
-	defer client.CloseIdleConnections()
-	status, err := get(ctx, client, c.Endpoint+"/readyz")
+	status, err := k8sadapter.Answer(ctx, c.Endpoint, c.ProxyURL, "readyz", false)
 	if err == nil && status == http.StatusNotFound {
-		status, err = get(ctx, client, c.Endpoint+"/healthz")
+		status, err = k8sadapter.Answer(ctx, c.Endpoint, c.ProxyURL, "healthz", false)
 	}
 	switch {
+	case errors.Is(err, karmada.ErrInvalid): // no member was asked
+		return unclear
 	case err != nil:
 		return noAnswer
 	case status == http.StatusOK, status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -213,41 +211,4 @@ func (p prober) probe(ctx context.Context, c karmada.Cluster) answer {
 	default: // a load balancer in front of a dead API server answers 502, 503 or 504
 		return noAnswer
 	}
-}
-
-// client reaches a member the way Karmada does, through its proxy if it has one. It sends no credentials
-// and uses no content of the response. It verifies no certificate, whatever
-// spec.insecureSkipTLSVerification is: the member's CA (caBundle) is in the Secret with its token, which
-// the controller may not read. A member with an expired certificate is up, too: Karmada cannot reach it,
-// and the probe can.
-func (prober) client(c karmada.Cluster) (*http.Client, error) {
-	if !strings.HasPrefix(c.Endpoint, "https://") && !strings.HasPrefix(c.Endpoint, "http://") {
-		return nil, fmt.Errorf("cluster %s has no endpoint to probe", c.Name)
-	}
-	transport := &http.Transport{
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
-		DisableKeepAlives: true,
-	}
-	if c.ProxyURL != "" {
-		proxy, err := url.Parse(c.ProxyURL)
-		if err != nil {
-			return nil, fmt.Errorf("proxy of cluster %s: %w", c.Name, err)
-		}
-		transport.Proxy = http.ProxyURL(proxy)
-	}
-	// A member must not redirect the probe to an address that only the controller reaches.
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
-}
-
-func get(ctx context.Context, client *http.Client, address string) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return 0, fmt.Errorf("probe: %w", err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("probe: %w", err)
-	}
-	return response.StatusCode, response.Body.Close()
 }

@@ -189,8 +189,12 @@ func TestProbe_RequestsHealthzOnlyWithoutReadyz(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	require.Equal(t, noAnswer, p.probe(t.Context(), karmada.Cluster{Endpoint: gone.URL}))
-	require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{}), "a member without an endpoint")
-	require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{Endpoint: "https://x", ProxyURL: ":"}))
+	for _, endpoint := range []string{"", "member1:6443", "ftp://member1", "https://", "https://%zz", "https://member1:port"} {
+		require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{Endpoint: endpoint}), "endpoint %q reaches no member", endpoint)
+	}
+	for _, proxy := range []string{":", "proxy1", "proxy1:3128"} {
+		require.Equal(t, unclear, p.probe(t.Context(), karmada.Cluster{Endpoint: "https://x", ProxyURL: proxy}), "proxy %q reaches no member", proxy)
+	}
 }
 
 // Rules: R4.1-34.
