@@ -119,7 +119,10 @@ func (d *decoding) schedule(b *karmada.Binding, spec section) {
 	b.Placement, b.UnknownFields = placement.placement, placement.unknown
 	spec.read("schedulerName", &b.SchedulerName)
 	b.RescheduleTriggeredAt = spec.time("rescheduleTriggeredAt")
-	spec.section("suspension").read("scheduling", &b.SchedulingSuspended)
+	suspension := spec.section("suspension")
+	suspension.read("scheduling", &b.SchedulingSuspended)
+	suspension.read("dispatching", &b.DispatchingSuspended)
+	suspension.section("dispatchingOnClusters").read("clusterNames", &b.SuspendedOn)
 	spec.section("schedulePriority").read("priority", &b.Priority)
 }
 

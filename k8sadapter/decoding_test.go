@@ -103,7 +103,7 @@ const wholeBinding = `{
       "spreadConstraints":[{"spreadByField":"cluster","minGroups":1,"odd":true}]},
     "requiredBy":[{"name":"p"}],"schedulerName":"other","propagateDeps":true,
     "failover":{"cluster":{"purgeMode":"Directly","statePreservation":{"rules":[{"aliasLabelName":"a","jsonPath":"b"}]}}},
-    "suspension":{"scheduling":true},"schedulePriority":{"priority":9},
+    "suspension":{"scheduling":true,"dispatching":true,"dispatchingOnClusters":{"clusterNames":["m2"]}},"schedulePriority":{"priority":9},
     "rescheduleTriggeredAt":"2026-01-02T03:04:05Z"},
   "status":{"schedulerObservedGeneration":2,"schedulerObservingAffinityName":"g","lastScheduledTime":"2026-01-02T03:04:05Z",
     "conditions":[{"type":"Scheduled","status":"False","reason":"NoClusterFit","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"}],
@@ -130,7 +130,8 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"spec.placement.clusterAffinity.new", "spec.placement.workloadAffinity", "spec.placement.spreadConstraints[0].odd",
 	}, b.UnknownFields)
-	assert.True(t, b.Workload && b.PropagateDeps && b.HasClusterFailover && b.SchedulingSuspended)
+	assert.True(t, b.Workload && b.PropagateDeps && b.HasClusterFailover && b.SchedulingSuspended && b.DispatchingSuspended)
+	assert.Equal(t, []string{"m2"}, b.SuspendedOn)
 	assert.Equal(t, []karmada.StateRule{{Label: "a", Path: "b"}}, b.StateRules)
 	assert.Equal(t, karmada.PurgeDirectly, b.PurgeMode)
 	assert.Equal(t, []karmada.Component{{Name: "x", Replicas: 1}}, b.Components)

@@ -241,7 +241,8 @@ func TestApplicationFailover_BindingThatCannotMove_IsBlockedAndGetsNoPermit(t *t
 			b.Application.PurgeMode = karmada.PurgeDirectly // Karmada hands state on in no other
 			b.Application.StateRules = []karmada.StateRule{{Label: "job", Path: "{.jobID}"}}
 		}, reason: reason.StateNotCollected},
-		"suspended scheduling": {change: func(b *karmada.Binding) { b.SchedulingSuspended = true }, reason: reason.SchedulingSuspended},
+		"suspended dispatching": {change: func(b *karmada.Binding) { b.DispatchingSuspended = true }, reason: reason.DispatchingSuspended},
+		"suspended scheduling":  {change: func(b *karmada.Binding) { b.SchedulingSuspended = true }, reason: reason.SchedulingSuspended},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, key := unhealthy(t)

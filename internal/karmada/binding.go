@@ -49,8 +49,12 @@ type Binding struct {
 	PlacedComponents    bool
 	SchedulerName       string
 	SchedulingSuspended bool
-	HasClusterFailover  bool // spec.failover.cluster is set
-	PurgeMode           PurgeMode
+	// DispatchingSuspended is spec.suspension.dispatching, SuspendedOn its dispatchingOnClusters:
+	// Karmada applies no Work there, and deletes them all the same.
+	DispatchingSuspended bool
+	SuspendedOn          []string
+	HasClusterFailover   bool // spec.failover.cluster is set
+	PurgeMode            PurgeMode
 	// PreservesCopies is spec.preserveResourcesOnDeletion: the end of a Work deletes nothing
 	// on its member.
 	PreservesCopies       bool
@@ -169,6 +173,11 @@ func (b *Binding) Target(cluster string) (target *TargetCluster, index int) {
 		return nil, -1
 	}
 	return &b.Clusters[at], at
+}
+
+// NotDispatchedTo reports whether Karmada applies nothing of the binding on a cluster.
+func (b *Binding) NotDispatchedTo(cluster string) bool {
+	return b.DispatchingSuspended || slices.Contains(b.SuspendedOn, cluster)
 }
 
 // StateRule is one of spec.failover.cluster.statePreservation.rules: what of the old

@@ -62,6 +62,8 @@ func (in PreCheckInput) Distrusted(c karmada.Cluster) string {
 		return "not understood: " + c.Malformed
 	case in.Evacuating[c.Name]:
 		return "being evacuated"
+	case in.Binding.NotDispatchedTo(c.Name):
+		return "named in spec.suspension.dispatchingOnClusters"
 	case !c.Ready():
 		return "not Ready"
 	case len(soft) > 0:

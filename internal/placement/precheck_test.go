@@ -30,6 +30,11 @@ type preCheckCase struct {
 // demandRoom has static weights look at room, too.
 func demandRoom(in *placement.PreCheckInput) { in.RoomForStaticWeights = true }
 
+// notDispatched suspends the dispatching of a binding to a cluster.
+func notDispatched(cluster string) func(*karmada.Binding) {
+	return func(b *karmada.Binding) { b.SuspendedOn = []string{cluster} }
+}
+
 func (tc preCheckCase) run(t *testing.T) {
 	in := placement.PreCheckInput{
 		Binding: cmp.Or(tc.binding, duplicated("m1")), Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...),
@@ -51,7 +56,7 @@ func (tc preCheckCase) run(t *testing.T) {
 	require.Equal(t, tc.reschedule, v.Reschedule, "reschedule")
 }
 
-// Rules: R4.6-1, R4.6-4, R4.6-5, R4.6-6, R4.6-7, R4.6-9, R4.6-12, R4.6-13.
+// Rules: R4.6-1, R4.6-4, R4.6-5, R4.6-6, R4.6-7, R4.6-9, R4.6-12, R4.6-13, R4.6-18.
 func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 	for name, tc := range map[string]preCheckCase{
 		"somewhere new to go":              {fleet: fleet(m2(), m3()), candidates: "m2 m3", message: "2 candidates (m2, m3)"},
@@ -80,6 +85,11 @@ func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 		"one that is evacuated itself is none": {
 			fleet: fleet(m2()), evacuating: []string{"m2"}, reason: reason.NoTarget, message: "m2 is being evacuated",
 		},
+		"one to which its dispatching is suspended is none": {
+			binding: with(duplicated("m1"), notDispatched("m2")), fleet: fleet(m2()),
+			reason: reason.NoTarget, message: "m2 is named in spec.suspension.dispatchingOnClusters",
+		},
+		"another one is": {binding: with(duplicated("m1"), notDispatched("m2")), fleet: fleet(m2(), m3()), candidates: "m3"},
 		"one that cannot be understood is none": {
 			fleet: fleet(m2(func(c *karmada.Cluster) { c.Malformed = "no spec" })), reason: reason.NoTarget, message: "not understood: no spec",
 		},

@@ -15,7 +15,7 @@ const ScheduledNoClusterFit = "NoClusterFit"
 // Placed reports whether the scheduler has placed a binding elsewhere: spec.clusters
 // is not empty and without the failed cluster, the scheduler has observed this very
 // generation, and Scheduled is True (or divided replicas add up). Empty clusters
-// are never placed, whatever the generation says.
+// are never placed, whatever the generation says; nor is what Karmada would not apply on a target.
 func Placed(b *karmada.Binding, failed string) reason.Verdict {
 	names := karmada.TargetNames(b.Clusters)
 	switch _, at := b.Target(failed); {
@@ -30,6 +30,11 @@ func Placed(b *karmada.Binding, failed string) reason.Verdict {
 			b.Status.ObservedGeneration, b.Generation, refusal(b))
 	case !karmada.ScheduledTrue(b) && !addsUp(b):
 		return Refuse(reason.NotPlaced, "the scheduler has not accepted its targets %s%s", reason.List(names), refusal(b))
+	}
+	for _, name := range names {
+		if b.NotDispatchedTo(name) {
+			return Refuse(reason.DispatchingSuspended, "its dispatching to %s is suspended (spec.suspension)", name)
+		}
 	}
 	return reason.Verdict{OK: true, Reason: reason.Placed, Message: "placed on " + reason.List(names), Candidates: names}
 }

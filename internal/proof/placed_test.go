@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Rules: R4.7-16, R4.7-17.
+// Rules: R4.7-16, R4.7-17, R4.6-18.
 func TestPlaced(t *testing.T) {
 	noFit := scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.T0)
 	unaccepted := scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.T0)
@@ -38,6 +38,15 @@ func TestPlaced(t *testing.T) {
 		"divided replicas that add up need no True": {binding: with(divided(on("m2", 3)), unset), reason: reason.Placed, message: "placed on m2"},
 		"divided replicas that do not, do": {
 			binding: with(divided(on("m2", 3)), unset, func(b *karmada.Binding) { b.Replicas = 4 }), reason: reason.NotPlaced, message: "has not accepted",
+		},
+		"Karmada applies nothing": {
+			binding: with(duplicated("m2"), func(b *karmada.Binding) { b.DispatchingSuspended = true }), reason: reason.DispatchingSuspended, message: "to m2 is suspended",
+		},
+		"Karmada applies nothing on one of its targets": {
+			binding: with(duplicated("m2", "m3"), func(b *karmada.Binding) { b.SuspendedOn = []string{"m3"} }), reason: reason.DispatchingSuspended, message: "to m3 is suspended",
+		},
+		"Karmada applies nothing on another cluster": {
+			binding: with(duplicated("m2"), func(b *karmada.Binding) { b.SuspendedOn = []string{"m1", "m3"} }), reason: reason.Placed, message: "placed on m2",
 		},
 		"divided into nothing adds up to nothing": {
 			binding: with(divided(on("m2", 0)), unset), reason: reason.NotPlaced, message: "has not accepted",

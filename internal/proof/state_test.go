@@ -176,6 +176,7 @@ func TestAHoldIsReleasedUnprovenOnlyWhereAnotherCopyCanRun(t *testing.T) {
 		"one of two targets is fit":      {binding: placed(func(*karmada.Binding) {}), suspect: map[string]bool{"m2": true}, want: reason.Unproven, ok: true},
 		"every target is failing itself": {binding: placed(func(*karmada.Binding) {}), suspect: map[string]bool{"m2": true, "m3": true}, want: reason.TargetNotReady, ok: false},
 		"nowhere":                        {binding: placed(func(b *karmada.Binding) { b.Clusters = nil }), want: reason.NotPlaced, ok: false},
+		"not dispatched to one target":   {binding: placed(func(b *karmada.Binding) { b.SuspendedOn = []string{"m3"} }), want: reason.DispatchingSuspended, ok: false},
 		"not seen by the scheduler":      {binding: placed(func(b *karmada.Binding) { b.Generation++ }), want: reason.NotPlaced, ok: false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,11 +67,12 @@ const (
 	CopyPreserved         Reason = "CopyPreserved"      // spec.preserveResourcesOnDeletion: the old copy outlives its Work
 	KindInUse             Reason = "KindInUse"          // a CRD whose objects stand on the cluster
 	NotSupportedComps     Reason = "NotSupportedYetComponents"
-	ForeignScheduler      Reason = "ForeignScheduler"    // a scheduler whose rules Lifeboat does not know places it
-	SchedulingSuspended   Reason = "SchedulingSuspended" // nothing would place it elsewhere
-	SchedulingPending     Reason = "SchedulingPending"   // the scheduler has yet to act on the binding as it stands
-	NoReplicas            Reason = "NoReplicas"          // it has replica requirements and 0 replicas: the scheduler would place nothing; scale it up to move it
-	ComponentsUnsized     Reason = "ComponentsUnsized"   // its components do not say what they need
+	ForeignScheduler      Reason = "ForeignScheduler"     // a scheduler whose rules Lifeboat does not know places it
+	SchedulingSuspended   Reason = "SchedulingSuspended"  // nothing would place it elsewhere; end spec.suspension.scheduling to move it
+	DispatchingSuspended  Reason = "DispatchingSuspended" // Karmada would start no new copy; end spec.suspension.dispatching to move it
+	SchedulingPending     Reason = "SchedulingPending"    // the scheduler has yet to act on the binding as it stands
+	NoReplicas            Reason = "NoReplicas"           // it has replica requirements and 0 replicas: the scheduler would place nothing; scale it up to move it
+	ComponentsUnsized     Reason = "ComponentsUnsized"    // its components do not say what they need
 	NotSupportedPlacement Reason = "NotSupportedYetPlacement"
 )
 

@@ -44,6 +44,8 @@ func UnsupportedShape(b *karmada.Binding) (reason.Reason, string) {
 		return reason.ForeignScheduler, fmt.Sprintf("scheduler %q places it, whose rules are not known", b.SchedulerName)
 	case b.SchedulingSuspended:
 		return reason.SchedulingSuspended, "its scheduling is suspended: nothing would place it elsewhere"
+	case b.DispatchingSuspended:
+		return reason.DispatchingSuspended, "spec.suspension.dispatching is set: Karmada would start no new copy, and still delete the old one"
 	}
 	checks := []func(*karmada.Binding) (reason.Reason, string){
 		components,

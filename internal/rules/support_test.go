@@ -82,6 +82,9 @@ func TestUnsupportedBlocksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		"a foreign scheduler":  {binding: set(func(b *karmada.Binding) { b.SchedulerName = "volcano" }), want: reason.ForeignScheduler, message: `"volcano"`},
 		"suspended scheduling": {binding: set(func(b *karmada.Binding) { b.SchedulingSuspended = true }), want: reason.SchedulingSuspended, message: "suspended"},
 
+		"suspended dispatching": {binding: set(func(b *karmada.Binding) { b.DispatchingSuspended = true }), want: reason.DispatchingSuspended, message: "no new copy"},
+		"suspended dispatching to some clusters is the pre-check's": {binding: set(func(b *karmada.Binding) { b.SuspendedOn = []string{"m2"} })},
+
 		"no placement":   {binding: set(func(b *karmada.Binding) { b.Placement = nil }), want: reason.NotSupportedPlacement, message: "no placement"},
 		"unknown fields": {binding: set(func(b *karmada.Binding) { b.UnknownFields = []string{"workloadAffinity", "x"} }), want: reason.NotSupportedPlacement, message: "workloadAffinity, x"},
 		"spread by several at once is fine": {binding: set(func(b *karmada.Binding) {

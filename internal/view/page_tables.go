@@ -134,6 +134,7 @@ var remedies = map[reason.Reason]string{
 	reason.StateNotCollected:     "let its old copy report a status, or let it go without its state",
 	reason.StateUnreadable:       "repair the rule of its statePreservation, or let it go without its state",
 	reason.SchedulingSuspended:   "end its spec.suspension.scheduling",
+	reason.DispatchingSuspended:  "end its spec.suspension.dispatching",
 	reason.ComponentsUnsized:     "give its components resource requests",
 	reason.NotSupportedPlacement: "simplify its placement, or move it by hand",
 	reason.NotSupportedComps:     "move it by hand",
