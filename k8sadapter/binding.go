@@ -30,6 +30,7 @@ func DecodeBinding(raw []byte) karmada.Binding {
 	delete(binding.Labels, label)
 	applied := binding.Annotations[annotationAppliedPlacement]
 	delete(binding.Annotations, annotationAppliedPlacement) // it repeats the object
+	binding.Unclaimed = !slices.ContainsFunc(claims, func(label string) bool { return binding.Labels[label] != "" })
 	d.template(&binding, spec)
 	d.schedule(&binding, spec)
 	d.failover(&binding, spec.section("failover"))
@@ -37,6 +38,12 @@ func DecodeBinding(raw []byte) karmada.Binding {
 	binding.PlacementPending = placementPending(&binding, applied)
 	binding.Malformed = d.malformed()
 	return binding
+}
+
+// claims are the labels of which Karmada's scheduler demands one (pkg/scheduler/event_handler.go):
+// those of a policy, which go when it is deleted, and that of another manager.
+var claims = []string{
+	"propagationpolicy.karmada.io/permanent-id", "clusterpropagationpolicy.karmada.io/permanent-id", "binding.karmada.io/managed-by",
 }
 
 // maxResourcePart is how long a name, kind or version of the propagated resource may be, in

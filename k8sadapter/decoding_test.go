@@ -155,6 +155,22 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	assert.Equal(t, int64(1), *odd.ReadyReplicas)
 }
 
+// Rules: R4.6-19.
+func TestDecodeBinding_WithoutTheLabelOfAPolicyOrManager_IsUnclaimed(t *testing.T) {
+	for label, want := range map[string]bool{
+		`"propagationpolicy.karmada.io/permanent-id":"1"`:        false,
+		`"clusterpropagationpolicy.karmada.io/permanent-id":"1"`: false,
+		`"binding.karmada.io/managed-by":"MultiClusterService"`:  false,
+		`"propagationpolicy.karmada.io/permanent-id":""`:         true,
+		`"resourcebinding.karmada.io/permanent-id":"1"`:          true,
+		``: true,
+	} {
+		b := DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u","labels":{` + label + `}},"spec":{"resource":{"apiVersion":"v1","kind":"K","name":"x"}}}`))
+		require.Empty(t, b.Malformed)
+		require.Equal(t, want, b.Unclaimed, label)
+	}
+}
+
 func TestAMalformedBindingSaysWhatIsWrongAndKeepsTheRest(t *testing.T) {
 	const meta = `"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"1"}`
 	const resource = `"resource":{"apiVersion":"v1","kind":"ConfigMap","name":"x"}`

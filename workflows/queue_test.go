@@ -273,7 +273,8 @@ func TestAWriteThatDidNotStandSaysWhatTheServerSaid(t *testing.T) {
 // Rules: R4.6-18, R4.6-19, R4.6-23.
 func TestABlockedBindingIsLookedAtAgainWhenItChanges(t *testing.T) {
 	for reason, block := range map[reason.Reason]func(b *karmada.Binding, on bool){
-		reason.SchedulingSuspended: func(b *karmada.Binding, on bool) { b.SchedulingSuspended = on },
+		reason.SchedulingSuspended:   func(b *karmada.Binding, on bool) { b.SchedulingSuspended = on },
+		reason.NotSupportedPlacement: func(b *karmada.Binding, on bool) { b.Unclaimed = on },
 		reason.ForeignScheduler: func(b *karmada.Binding, on bool) {
 			if b.SchedulerName = karmada.DefaultSchedulerName; on {
 				b.SchedulerName = "another"

@@ -49,6 +49,9 @@ type Binding struct {
 	PlacedComponents    bool
 	SchedulerName       string
 	SchedulingSuspended bool
+	// Unclaimed reports that the binding has none of the labels by which Karmada's scheduler selects
+	// what it looks at: its policy was deleted.
+	Unclaimed bool
 	// DispatchingSuspended is spec.suspension.dispatching, SuspendedOn its dispatchingOnClusters:
 	// Karmada applies no Work there, and deletes them all the same.
 	DispatchingSuspended bool

@@ -101,6 +101,8 @@ func placementFields(b *karmada.Binding) (reason.Reason, string) {
 	switch {
 	case b.Placement == nil:
 		return reason.NotSupportedPlacement, "it has no placement: no scheduler would place it elsewhere"
+	case b.Unclaimed:
+		return reason.NotSupportedPlacement, "no policy claims it (no label …/permanent-id): the scheduler does not look at it"
 	case len(b.UnknownFields) > 0:
 		return reason.NotSupportedPlacement, "this version does not read " + strings.Join(b.UnknownFields, ", ")
 	}

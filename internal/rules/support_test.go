@@ -85,7 +85,9 @@ func TestUnsupportedBlocksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		"suspended dispatching": {binding: set(func(b *karmada.Binding) { b.DispatchingSuspended = true }), want: reason.DispatchingSuspended, message: "no new copy"},
 		"suspended dispatching to some clusters is the pre-check's": {binding: set(func(b *karmada.Binding) { b.SuspendedOn = []string{"m2"} })},
 
-		"no placement":   {binding: set(func(b *karmada.Binding) { b.Placement = nil }), want: reason.NotSupportedPlacement, message: "no placement"},
+		"no placement":        {binding: set(func(b *karmada.Binding) { b.Placement = nil }), want: reason.NotSupportedPlacement, message: "no placement"},
+		"no policy claims it": {binding: set(func(b *karmada.Binding) { b.Unclaimed = true }), want: reason.NotSupportedPlacement, message: "no policy claims it"},
+		"a dependent that no policy claims has no placement": {binding: set(func(b *karmada.Binding) { b.Placement, b.Unclaimed = nil, true }), want: reason.NotSupportedPlacement, message: "no placement"},
 		"unknown fields": {binding: set(func(b *karmada.Binding) { b.UnknownFields = []string{"workloadAffinity", "x"} }), want: reason.NotSupportedPlacement, message: "workloadAffinity, x"},
 		"spread by several at once is fine": {binding: set(func(b *karmada.Binding) {
 			b.Placement.SpreadConstraints = []karmada.SpreadConstraint{

@@ -21,6 +21,7 @@ const mostOverCautious = 0.04
 // objects, and the taints tell which clusters have a failover of their own.
 func (r record) asked(t *testing.T) (placement.PreCheckInput, reason.Verdict) {
 	b := k8sadapter.DecodeBinding([]byte(text(r.Binding)))
+	b.Unclaimed = false // what was recorded is what the scheduler makes of a binding, and no label decides there
 	in := placement.PreCheckInput{Binding: &b, Failing: r.Failing, Evacuating: map[string]bool{}}
 	for _, name := range r.Evacuating {
 		in.Evacuating[name] = true

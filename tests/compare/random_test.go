@@ -185,7 +185,7 @@ func (d dice) binding(kind string) object {
 	if d.odds(70) {
 		status["schedulerObservingAffinityName"] = pick(d, "one", "one", "two", "three")
 	}
-	return object{"metadata": object{"name": "cart-deployment", "namespace": "shop", "uid": "uid"}, "spec": spec, "status": status}
+	return object{"metadata": object{"name": "cart-deployment", "namespace": "shop", "uid": "uid", "labels": claimed}, "spec": spec, "status": status}
 }
 
 // targets are where it runs: the failing cluster, and some others.

@@ -25,6 +25,7 @@ type worked struct {
 	runs      string
 	replicas  int      // spec.replicas; the sum of runs when 0
 	spec      string   // more of the binding's spec, as JSON
+	unclaimed bool     // no policy claims it
 	observed  string   // the affinity group that the scheduler stands at
 	fleet     []string // besides m1
 
@@ -196,6 +197,10 @@ var workedOut = []worked{
 		placement: duplicated, runs: "m1=2", spec: `"suspension":{"scheduling":true}`, fleet: []string{"m2"}, reason: reason.SchedulingSuspended,
 	},
 	{
+		name:      "no policy claims it",
+		placement: duplicated, runs: "m1=2", unclaimed: true, fleet: []string{"m2"}, reason: reason.NotSupportedPlacement,
+	},
+	{
 		name:      "another scheduler",
 		placement: duplicated, runs: "m1=2", spec: `"schedulerName":"another"`, fleet: []string{"m2"}, reason: reason.ForeignScheduler,
 	},
@@ -247,9 +252,12 @@ func (w worked) question(t *testing.T) question {
 	spec["clusters"], spec["replicas"] = clusters, sum
 	spec["resource"] = object{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "cart"}
 	q := question{failing: "m1", binding: object{
-		"metadata": object{"name": "cart-deployment", "namespace": "shop", "uid": "uid"}, "spec": spec,
+		"metadata": object{"name": "cart-deployment", "namespace": "shop", "uid": "uid", "labels": claimed}, "spec": spec,
 		"status": object{"schedulerObservingAffinityName": w.observed, "lastScheduledTime": scheduledAt.Format(time.RFC3339)},
 	}}
+	if w.unclaimed {
+		delete(q.binding["metadata"].(object), "labels")
+	}
 	for _, line := range append([]string{"m1 down region=east zone=a taint=failed"}, w.fleet...) {
 		q.clusters = append(q.clusters, clusterOf(t, line))
 	}

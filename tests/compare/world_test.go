@@ -33,6 +33,9 @@ type question struct {
 	change func(*placement.PreCheckInput)
 }
 
+// claimed are the labels of a binding that a policy claims.
+var claimed = object{api.LabelPolicyID: "policy"}
+
 // plain turns anything into what JSON decodes to.
 func plain(t require.TestingT, v any) object {
 	raw, err := json.Marshal(v)

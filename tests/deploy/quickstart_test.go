@@ -138,7 +138,9 @@ func (g *guide) world() {
 	require.NoError(g, err)
 	binding := schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
 	_, err = g.karmada.dynamic.Resource(binding).Namespace("shop").Create(g.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": map[string]any{"name": "cart-deployment"},
+		"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": map[string]any{
+			"name": "cart-deployment", "labels": map[string]any{"propagationpolicy.karmada.io/permanent-id": "cart"},
+		},
 		"spec": map[string]any{
 			"resource": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "cart"},
 			"replicas": int64(2), "schedulerName": "default-scheduler", "clusters": []any{map[string]any{"name": "member1", "replicas": int64(2)}},

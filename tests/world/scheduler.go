@@ -61,7 +61,7 @@ type decision struct {
 
 func (w *World) pass(key karmada.BindingKey) {
 	b, ok := w.bindings[key]
-	if !ok || b.Deleting || b.Placement == nil || b.SchedulingSuspended || b.SchedulerName != karmada.DefaultSchedulerName {
+	if !ok || b.Deleting || b.Placement == nil || b.SchedulingSuspended || b.Unclaimed || b.SchedulerName != karmada.DefaultSchedulerName {
 		return
 	}
 	uid := b.UID

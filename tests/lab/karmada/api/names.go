@@ -34,6 +34,9 @@ const (
 	LabelBindingID        = "resourcebinding.karmada.io/permanent-id"
 	LabelClusterBindingID = "clusterresourcebinding.karmada.io/permanent-id"
 	LabelWorkID           = "work.karmada.io/permanent-id"
+	LabelPolicyID         = "propagationpolicy.karmada.io/permanent-id"
+	LabelClusterPolicyID  = "clusterpropagationpolicy.karmada.io/permanent-id"
+	LabelManagedBy        = "binding.karmada.io/managed-by"
 
 	AnnotationAppliedPlacement   = "policy.karmada.io/applied-placement"
 	AnnotationDependencies       = "resourcebinding.karmada.io/dependencies"
@@ -101,6 +104,11 @@ var servedKinds = map[string]string{
 	"rbac.authorization.k8s.io/v1":    "ClusterRole ClusterRoleBinding Role RoleBinding",
 	"scheduling.k8s.io/v1":            "PriorityClass",
 	"storage.k8s.io/v1":               "StorageClass",
+}
+
+// Claimed reports whether a policy, or another manager, made the object with these labels.
+func Claimed(labels map[string]string) bool {
+	return labels[LabelPolicyID] != "" || labels[LabelClusterPolicyID] != "" || labels[LabelManagedBy] != ""
 }
 
 // ServedAPIs is what Karmada collects from a member.

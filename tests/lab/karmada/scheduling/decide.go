@@ -41,10 +41,10 @@ type Decision struct {
 	Reason, Message string
 }
 
-// Responsible says whether the scheduler looks at the binding at all. Karmada asks for a policy's
-// label; the laboratory's bindings are made by hand, so here a placement is enough.
+// Responsible says whether the scheduler looks at the binding at all: that takes the label of a
+// policy, or of another manager.
 func Responsible(b *api.Binding) bool {
-	if b.Spec.Placement == nil || b.DeletionTimestamp != nil {
+	if b.Spec.Placement == nil || !api.Claimed(b.Labels) || b.DeletionTimestamp != nil {
 		return false
 	}
 	if b.Spec.Suspension != nil && b.Spec.Suspension.Scheduling {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
@@ -166,22 +167,31 @@ func stamped(taints any, now time.Time) ([]any, bool) {
 	return list, changed
 }
 
-// admitBinding gives a new binding its permanent id.
+// admitBinding gives a new binding its permanent id, and one with a placement the label of a policy: the lab has
+// none that would make it.
 func admitBinding(_ context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error) {
-	binding := metav1.PartialObjectMetadata{}
+	binding := struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
+			Placement map[string]any `json:"placement"`
+		} `json:"spec"`
+	}{}
 	if err := json.Unmarshal(request.Object.Raw, &binding); err != nil {
 		return nil, fmt.Errorf("decode binding: %w", err)
 	}
-	label := api.LabelBindingID
+	id, policy := api.LabelBindingID, api.LabelPolicyID
 	if request.Kind.Kind == api.KindClusterResourceBinding {
-		label = api.LabelClusterBindingID
+		id, policy = api.LabelClusterBindingID, api.LabelClusterPolicyID
 	}
-	if binding.Labels[label] != "" {
+	labels := map[string]string{}
+	if maps.Copy(labels, binding.Metadata.Labels); labels[id] == "" {
+		labels[id] = string(uuid.NewUUID())
+	}
+	if binding.Spec.Placement != nil && !api.Claimed(labels) {
+		labels[policy] = "lab"
+	}
+	if len(labels) == len(binding.Metadata.Labels) {
 		return nil, nil
-	}
-	labels := map[string]string{label: string(uuid.NewUUID())}
-	for name, value := range binding.Labels {
-		labels[name] = value
 	}
 	return []Patch{{"add", "/metadata/labels", labels}}, nil
 }
