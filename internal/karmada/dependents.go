@@ -89,5 +89,10 @@ func (b *Binding) ServesOn(cluster string) bool {
 	if _, at := b.Target(cluster); at >= 0 {
 		return true
 	}
+	return b.RequiredOn(cluster)
+}
+
+// RequiredOn reports whether a parent of the binding runs on a cluster: Karmada keeps a Work there for it.
+func (b *Binding) RequiredOn(cluster string) bool {
 	return slices.ContainsFunc(b.RequiredBy, func(r RequiredBy) bool { return slices.Contains(r.Clusters, cluster) })
 }

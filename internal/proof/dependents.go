@@ -9,12 +9,15 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
-// HeldForParents refuses two moves of a dependent that parents hold: Directly, which
+// HeldForParents refuses two moves of a dependent: Directly while parents run there or hold it, which
 // would take its Work from under their running pods, and one whose own migration would
-// not fit beside them.
+// not fit beside theirs. While a parent runs there Karmada keeps the Work, and as long as that
+// stands beside a task that says Directly it updates no Work of the binding.
 func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) (reason.Reason, string) {
 	task, _ := b.TaskFor(cluster)
 	switch {
+	case mode == karmada.PurgeDirectly && b.RequiredOn(cluster):
+		return reason.HeldForParents, "parents of it run on " + cluster + ": Karmada keeps its copy there for them"
 	case task == nil || !task.Ours() || len(task.Others()) == 0:
 	case mode == karmada.PurgeDirectly:
 		return reason.HeldForParents, fmt.Sprintf("%d migrations of its parents hold it on %s", len(task.Others()), cluster)

@@ -105,11 +105,24 @@ func TestTheOwnMigrationIsTheFirstHolder(t *testing.T) {
 			require.Equal(t, tc.owner != "", task.Owned())
 		})
 	}
-	alone, crowded := fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...))
-	why, _ := proof.HeldForParents(alone, "m1", karmada.PurgeDirectly)
-	require.Empty(t, why)
-	why, _ = proof.HeldForParents(fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), "m1", karmada.PurgeDirectly)
-	require.Equal(t, reason.HeldForParents, why)
-	why, _ = proof.HeldForParents(crowded, "m1", karmada.PurgeGracefully)
-	require.Equal(t, reason.TooManyHolders, why)
+}
+
+// Rules: R4.10-6, R4.10-7.
+func TestHeldForParents_RefusesDirectlyWhileParentsNeedTheCopy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		dependent *karmada.Binding
+		mode      karmada.PurgeMode
+		want      reason.Reason
+	}{
+		"a parent runs there":               {dependent: fixtures.Config(), mode: karmada.PurgeDirectly, want: reason.HeldForParents},
+		"a parent runs there, gracefully":   {dependent: fixtures.Config(), mode: karmada.PurgeGracefully},
+		"all parents have left":             {dependent: fixtures.Config(left, heldAs(karmada.TaskReason, fixtures.Itself)), mode: karmada.PurgeDirectly},
+		"a parent's migration holds it":     {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Mine)), mode: karmada.PurgeDirectly, want: reason.HeldForParents},
+		"its own does not fit beside those": {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...)), mode: karmada.PurgeGracefully, want: reason.TooManyHolders},
+	} {
+		t.Run(name, func(t *testing.T) {
+			why, _ := proof.HeldForParents(tc.dependent, "m1", tc.mode)
+			require.Equal(t, tc.want, why)
+		})
+	}
 }

@@ -291,7 +291,8 @@ type Ban struct {
 // that the scheduler still keeps away and the old Work goes. Returned reports that the
 // scheduler put the binding back after an earlier release of this drain. Where the
 // source does not answer, the old Work could not go, and Karmada would update no copy
-// of the binding until it had; and what parents hold is not to go at all.
+// of the binding until it had; the same holds while a parent runs there. What parents hold is
+// not to go at all.
 func PlanBan(b *karmada.Binding, source karmada.Cluster, returned, sourceReady bool) Ban {
 	task, _ := b.TaskFor(source.Name)
 	switch {
@@ -299,6 +300,8 @@ func PlanBan(b *karmada.Binding, source karmada.Cluster, returned, sourceReady b
 		return Ban{}
 	case !returned && !ReturnsToDrained(b, source):
 		return Ban{}
+	case b.RequiredOn(source.Name):
+		return Ban{Wanted: true, Reason: reason.HeldForParents, Message: "the scheduler would put it back, and parents of it run on " + source.Name + ": its copy there is held for them"}
 	case !sourceReady:
 		return Ban{Wanted: true, Reason: reason.SchedulerReturnsIt, Message: "the scheduler would put it back, and " + source.Name + " does not answer: its old copy is held"}
 	}

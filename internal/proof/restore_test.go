@@ -198,6 +198,13 @@ func TestTakesStraightBack(t *testing.T) {
 	}
 }
 
+// requiredOn has a parent of a binding run on a cluster.
+func requiredOn(cluster string) func(*karmada.Binding) {
+	return func(b *karmada.Binding) {
+		b.RequiredBy = []karmada.RequiredBy{{Name: "parent", Clusters: []string{cluster}}}
+	}
+}
+
 // Rules: R4.2-8.
 func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
 	everything := []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
@@ -231,6 +238,8 @@ func TestABanIsLeftWhereTheSchedulerWouldPutItBack(t *testing.T) {
 		"no drain":                                  {binding: app(), source: cluster("m1"), returned: true, ready: true, want: proof.Ban{}},
 		"the drain leaves it out":                   {binding: app(), source: cluster("m1", fixtures.Drained(karmada.Drain{Selector: "a=b"}), fixtures.DrainTaints()), returned: true, ready: true, want: proof.Ban{}},
 		"parents hold it":                           {binding: app(heldAs(karmada.TaskReason, "own", "parent")), source: m1, returned: true, ready: true, want: proof.Ban{}},
+		"a parent runs there: it stays held":        {binding: app(requiredOn("m1")), source: m1, returned: false, ready: true, want: proof.Ban{Wanted: true, Reason: reason.HeldForParents}},
+		"a parent runs elsewhere":                   {binding: app(requiredOn("m2")), source: m1, returned: false, ready: true, want: proof.Ban{Wanted: true}},
 		"its old copy could not go: it stays held":  {binding: app(), source: m1, returned: true, ready: false, want: proof.Ban{Wanted: true, Reason: reason.SchedulerReturnsIt}},
 	} {
 		t.Run(name, func(t *testing.T) {
