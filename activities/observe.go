@@ -213,7 +213,7 @@ type WorkRequest struct {
 type WorkState struct {
 	Gone     bool `json:"gone,omitempty"`
 	Deleting bool `json:"deleting,omitempty"`
-	// Superseded: the cluster is a target again, the Work is wanted.
+	// Superseded: the cluster is a target again, or a parent runs there: the Work is wanted.
 	Superseded bool `json:"superseded,omitempty"`
 	// Away: the cluster does not answer, so that nothing can be purged on it.
 	Away bool `json:"away,omitempty"`
@@ -242,9 +242,6 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
 	}
 	out.Away = gone || !c.Ready()
-	if !out.Orphaned {
-		_, at := b.Target(r.Cluster)
-		out.Superseded = at >= 0 && !w.Deleting
-	}
+	out.Superseded = !out.Orphaned && b.ServesOn(r.Cluster) && !w.Deleting
 	return out, nil
 }

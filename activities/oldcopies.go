@@ -91,7 +91,7 @@ func (out *EndResult) failed(err error) {
 }
 
 // oldCopyGoing is the Work of a pending purge, nil where nothing is owed any more: it is gone, or
-// its cluster is a target again. Of a binding that is gone the Work is not on Lifeboat's
+// Karmada keeps it: its cluster is a target again, or a parent runs there. Of a binding that is gone the Work is not on Lifeboat's
 // account: it is followed, not touched.
 func (a leftovers) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
 	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
@@ -105,7 +105,7 @@ func (a leftovers) oldCopyGoing(ctx context.Context, cluster string, d record.Pe
 	if err != nil {
 		return nil, err
 	}
-	if _, at := b.Target(cluster); !gone && at >= 0 && !w.Deleting {
+	if !gone && b.ServesOn(cluster) && !w.Deleting {
 		return nil, nil
 	}
 	w.Deleting = w.Deleting && !gone

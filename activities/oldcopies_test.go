@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rules: R4.8-17, R4.9-61.
+// Rules: R4.7-35, R4.8-17, R4.9-61.
 func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 	standing := func(b *bench) {
 		b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
@@ -23,11 +23,16 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 		ask          func(*bench, *activities.EndRequest)
 		asked, ended int
 	}{
-		"the cluster is back":                            {asked: 1},
-		"the cluster is away":                            {world: notReady("m1")},
-		"the failover observes":                          {ask: func(_ *bench, r *activities.EndRequest) { r.Mode = rules.ModeObserve }},
-		"the Work is not being deleted":                  {world: standing},
-		"the Work is wanted again":                       {world: func(b *bench) { b.does(standing).moveApp("m1") }, ended: 1},
+		"the cluster is back":           {asked: 1},
+		"the cluster is away":           {world: notReady("m1")},
+		"the failover observes":         {ask: func(_ *bench, r *activities.EndRequest) { r.Mode = rules.ModeObserve }},
+		"the Work is not being deleted": {world: standing},
+		"the Work is wanted again":      {world: func(b *bench) { b.does(standing).moveApp("m1") }, ended: 1},
+		"the Work is wanted for a parent that runs there": {world: func(b *bench) {
+			b.does(standing).world.Change(appKey("app"), func(x *karmada.Binding) {
+				x.RequiredBy = []karmada.RequiredBy{{Name: "parent", Clusters: []string{"m1"}}}
+			})
+		}, ended: 1},
 		"another Work has its name":                      {ask: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].UID = "w0" }, ended: 1},
 		"the Work is gone":                               {world: gone, ended: 1},
 		"the cluster was deleted, and its Works with it": {world: func(b *bench) { b.world.DeleteCluster("m1") }},

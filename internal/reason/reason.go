@@ -117,7 +117,7 @@ const (
 	WaitingFull       Reason = "WaitingFull"       // too many migrations wait for health
 	WindowFull        Reason = "WindowFull"        // 300 migrations of this cluster are in flight, the most; if it lasts, check karmada-scheduler
 	Written           Reason = "Written"           // Lifeboat's write stands; the scheduler is next
-	Superseded        Reason = "Superseded"        // the cluster is a target again, so its Work stays
+	Superseded        Reason = "Superseded"        // the cluster is a target again, or a parent runs there: its Work stays
 	Purged            Reason = "Purged"            // the old Work is gone
 	Fenced            Reason = "Fenced"            // the old copy is proven dead, or its cluster answers
 	OldCopyGoing      Reason = "OldCopyGoing"      // Directly: Karmada deletes the old copy first; if it lasts, look for a finalizer or a pod that does not stop
