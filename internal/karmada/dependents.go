@@ -52,7 +52,8 @@ func DependenciesOf(b *Binding) Dependencies {
 		case d.Name == "" || d.Kind == "":
 			out.Malformed = fmt.Sprintf("annotation %s: a dependent without kind or name", AnnotationDependencies)
 		default:
-			key := BindingKey{Namespace: d.Namespace, Name: bindingName(d.Name, d.Kind)}
+			// Karmada makes the binding in the parent's namespace, wherever the dependent is.
+			key := BindingKey{Namespace: b.Key.Namespace, Name: bindingName(d.Name, d.Kind)}
 			if !slices.Contains(out.Keys, key) {
 				out.Keys = append(out.Keys, key)
 			}

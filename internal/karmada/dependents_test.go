@@ -57,14 +57,16 @@ func TestAMigrationsIDNamesItsBinding(t *testing.T) {
 	}
 }
 
+// Karmada makes each of them in the parent's namespace (buildAttachedBinding).
+// Rules: R4.10-1.
 func TestDependentsAreNamedAsKarmadaNamesTheirBindings(t *testing.T) {
-	b := &karmada.Binding{Annotations: map[string]string{karmada.AnnotationDependencies: `[
-		{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"onecfg"},
+	b := &karmada.Binding{Key: karmada.BindingKey{Namespace: "shop", Name: "cart-deployment"}, Annotations: map[string]string{karmada.AnnotationDependencies: `[
+		{"apiVersion":"v1","kind":"ConfigMap","namespace":"elsewhere","name":"onecfg"},
 		{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","namespace":"shop","name":"system:Reader"},
-		{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"onecfg"},
+		{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"onecfg"},
 		{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`}}
 	require.Equal(t, karmada.Dependencies{Known: true, Selected: true, Keys: []karmada.BindingKey{
-		{Namespace: "default", Name: "onecfg-configmap"}, {Namespace: "shop", Name: "system.reader-role"},
+		{Namespace: "shop", Name: "onecfg-configmap"}, {Namespace: "shop", Name: "system.reader-role"},
 	}}, karmada.DependenciesOf(b))
 	require.False(t, karmada.DependenciesOf(&karmada.Binding{}).Any())
 	for _, empty := range []string{"", "[]", "null"} {
