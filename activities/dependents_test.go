@@ -48,6 +48,33 @@ func TestNoParentIsEvictedWhoseDependentsAreNotHeld(t *testing.T) {
 	require.True(t, b.world.HasWork(configKey, "m1"))
 }
 
+// Karmada lists no dependents of a kind whose references nothing interprets. Bindings that name it as
+// their parent are held all the same.
+//
+// Rules: R4.10-1.
+func TestEvict_KindWithoutAList_HoldsWhatNamesItAsItsParent(t *testing.T) {
+	unlisted := func() *bench {
+		b := failing(t)
+		b.world.Change(appKey("app"), func(x *karmada.Binding) {
+			x.PropagateDeps, x.Resource.APIVersion, x.Resource.Kind = true, "flink.apache.org/v1beta1", "FlinkDeployment"
+		})
+		b.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.APIEnablements = append(c.APIEnablements, "flink.apache.org/v1beta1/FlinkDeployment") })
+		return b
+	}
+	b := unlisted()
+	require.True(t, b.check("app")[0].Dependents, "the migration holds them first")
+	require.Equal(t, activities.EvictWritten, b.evict().End, "it has none")
+
+	b = unlisted()
+	b.world.AddDependent(karmada.Binding{
+		Key: configKey, Resource: karmada.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "config"},
+		RequiredBy: []karmada.RequiredBy{{Namespace: "shop", Name: "app", Clusters: []string{"m1"}}},
+	})
+	evictRow{reason: reason.DependentsNotHeld}.run(t, b, b.evictRequest())
+	require.Equal(t, []karmada.BindingKey{configKey}, b.holdDependents(b.dependents()).Held)
+	require.Equal(t, activities.EvictWritten, b.evict().End)
+}
+
 // Rules: R4.10-1, R4.15-7, R4.15-27.
 func TestDependentsAreHeldOnlyInEnforce(t *testing.T) {
 	for name, c := range map[string]struct {

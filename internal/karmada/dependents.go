@@ -23,8 +23,8 @@ type Dependencies struct {
 	Known bool
 	// Keys are the bindings of those with a name.
 	Keys []BindingKey
-	// Selected reports that some are named by their labels alone: only a search for
-	// bindings that name this parent in requiredBy finds them.
+	// Selected reports that some are named by their labels alone, or that Karmada lists none for a
+	// workload: only a search for bindings that name this parent in requiredBy finds them.
 	Selected bool
 	// Malformed says what could not be understood, empty when fine.
 	Malformed string
@@ -33,10 +33,12 @@ type Dependencies struct {
 // Any reports whether there are dependents at all.
 func (d Dependencies) Any() bool { return len(d.Keys) > 0 || d.Selected }
 
-// DependenciesOf reads the list on a parent's binding.
+// DependenciesOf reads the list on a parent's binding. Karmada writes none for a kind whose
+// references nothing interprets, and where it writes one, it does so before it makes the binding of any
+// dependent: those that stand name the parent.
 func DependenciesOf(b *Binding) Dependencies {
 	raw, known := b.Annotations[AnnotationDependencies]
-	out := Dependencies{Known: known}
+	out := Dependencies{Known: known, Selected: !known && b.PropagateDeps && b.Workload}
 	if raw = strings.TrimSpace(raw); raw == "" {
 		return out
 	}

@@ -69,8 +69,12 @@ func TestDependentsAreNamedAsKarmadaNamesTheirBindings(t *testing.T) {
 		{Namespace: "shop", Name: "onecfg-configmap"}, {Namespace: "shop", Name: "system.reader-role"},
 	}}, karmada.DependenciesOf(b))
 	require.False(t, karmada.DependenciesOf(&karmada.Binding{}).Any())
+	require.False(t, karmada.DependenciesOf(&karmada.Binding{Workload: true}).Any(), "nothing is taken along")
+	require.False(t, karmada.DependenciesOf(&karmada.Binding{PropagateDeps: true}).Any(), "no workload, no list: none")
+	require.Equal(t, karmada.Dependencies{Selected: true}, karmada.DependenciesOf(&karmada.Binding{PropagateDeps: true, Workload: true}), "what stands is searched")
 	for _, empty := range []string{"", "[]", "null"} {
 		b.Annotations[karmada.AnnotationDependencies] = empty
+		b.PropagateDeps, b.Workload = true, true
 		d := karmada.DependenciesOf(b)
 		require.True(t, d.Known)
 		require.False(t, d.Any())

@@ -101,10 +101,10 @@ const (
 	NoClusterFit      Reason = "NoClusterFit"      // the scheduler says that nothing fits
 	Placed            Reason = "Placed"            // the scheduler placed it elsewhere; the new copy has to become healthy
 	NotHealthy        Reason = "NotHealthy"        // a new copy is not proven healthy
-	TargetNotReady    Reason = "TargetNotReady"    // a new target is itself not Ready or failing
+	TargetNotReady    Reason = "TargetNotReady"    // a new target is itself not Ready or failing: check it. If the old cluster recovers, the old copy takes over
 	TargetWorse       Reason = "TargetWorse"       // a surviving target is worse than before
 	Healthy           Reason = "Healthy"           // every new copy is healthy; it must stay so for health.minHealthy, or health.detection where the old cluster is Ready
-	Unproven          Reason = "ReleasedUnproven"  // released after gracefulTimeout, as configured
+	Unproven          Reason = "ReleasedUnproven"  // released without proof, by health.releaseUnproven or an order; check that the new copy works
 	PutBack           Reason = "PutBack"           // the scheduler put the failed cluster back; Lifeboat removes it again while its task stands
 	GracefulTimeout   Reason = "GracefulTimeout"   // no proof of health within gracefulTimeout
 	StaleRead         Reason = "StaleRead"         // what stands is older than what stood: restored from a backup, or a replica that lags
@@ -122,8 +122,8 @@ const (
 	Fenced            Reason = "Fenced"            // the old copy is proven dead, or its cluster answers
 	OldCopyGoing      Reason = "OldCopyGoing"      // Directly: Karmada deletes the old copy first; if it lasts, look for a finalizer or a pod that does not stop
 	PluginSilent      Reason = "PluginSilent"      // a plug-in gave no usable answer: no proof
-	PluginRefuses     Reason = "PluginRefuses"     // a plug-in says: not proven
-	ProbeFailed       Reason = "ProbeFailed"       // a target did not answer the probe before the release
+	PluginRefuses     Reason = "PluginRefuses"     // a plug-in says: not proven, and is asked again; read its message
+	ProbeFailed       Reason = "ProbeFailed"       // a target did not answer the probe before the release: check it, and health.probe; the old copy stays
 	KarmadaStale      Reason = "KarmadaStale"      // karmada-controller-manager does not renew its Lease, or leads for too short
 	KarmadaUnseen     Reason = "KarmadaUnseen"     // Lifeboat cannot see whether what Karmada reports is kept up to date
 	PurgeNever        Reason = "PurgeNever"        // the old copy stays: purge mode Never

@@ -11,9 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// dependencyKinds carry references that Karmada's default interpreter follows.
-var dependencyKinds = sets.New("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet",
-	"Job", "CronJob", "Pod", "Ingress", "ServiceImport")
+// dependencyKinds carry references that Karmada's default interpreter follows: it lists their
+// dependents for certain.
+var dependencyKinds = sets.New("Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps",
+	"Job.batch", "CronJob.batch", "Pod", "Ingress.networking.k8s.io", "ServiceImport.multicluster.x-k8s.io")
 
 // OptedOut reports whether an object's annotations keep Lifeboat's hands off it.
 func OptedOut(annotations map[string]string) bool {
@@ -82,7 +83,8 @@ func components(b *karmada.Binding) (reason.Reason, string) {
 }
 
 // dependents blocks a parent whose dependents are not known: what is not known to be
-// held would leave the old cluster before the old copy does.
+// held would leave the old cluster before the old copy does. Where Karmada may never list them, those
+// that stand are searched: see [karmada.DependenciesOf].
 func dependents(b *karmada.Binding) (reason.Reason, string) {
 	if !b.PropagateDeps {
 		return reason.None, ""
@@ -91,7 +93,7 @@ func dependents(b *karmada.Binding) (reason.Reason, string) {
 	switch {
 	case listed.Malformed != "":
 		return reason.Malformed, listed.Malformed
-	case !listed.Known && (b.Workload || dependencyKinds.Has(b.Resource.Kind)):
+	case !listed.Known && dependencyKinds.Has(b.Resource.GroupKind()):
 		return reason.DependentsUnknown, "propagateDeps is set and Karmada has not listed its dependents yet: it is not known to have none"
 	}
 	return reason.None, ""

@@ -67,9 +67,12 @@ func TestUnsupportedBlocksWhatThisVersionCannotMoveSafely(t *testing.T) {
 		"null is none, too":                         {binding: deps(annotated(karmada.AnnotationDependencies, " null "))},
 		"dependents that are not followed are fine": {binding: fixtures.With(fixtures.Duplicated("m1"), annotated(karmada.AnnotationDependencies, `[{"kind":"ConfigMap"}]`))},
 		"a ClusterRole has none to wait for":        {binding: fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) { b.PropagateDeps = true })},
-		"a workload of an unknown kind may have":    {binding: deps(func(b *karmada.Binding) { b.Resource.Kind = "Rollout" }), want: reason.DependentsUnknown, message: "not known to have none"},
+		"those of a kind that nothing interprets are searched": {binding: deps(func(b *karmada.Binding) {
+			b.Resource.APIVersion, b.Resource.Kind = "flink.apache.org/v1beta1", "FlinkDeployment"
+		})},
+		"a Job of another group is another kind": {binding: deps(func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = "batch.volcano.sh/v1alpha1", "Job" })},
 		"an Ingress may have, though it is no workload": {binding: fixtures.With(fixtures.NonWorkload("m1"), func(b *karmada.Binding) {
-			b.PropagateDeps, b.Resource.Kind = true, "Ingress"
+			b.PropagateDeps, b.Resource.APIVersion, b.Resource.Kind = true, "networking.k8s.io/v1", "Ingress"
 		}), want: reason.DependentsUnknown, message: "not known to have none"},
 
 		"components that were shared out": {binding: set(func(b *karmada.Binding) { b.PlacedComponents = true }), want: reason.NotSupportedComps, message: "put back"},
