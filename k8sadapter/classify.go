@@ -34,6 +34,8 @@ func classify(r request, err error, retryAfter time.Duration) error {
 	switch sentinel := sentinels[code]; {
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && retryAfter > 0:
 		err = &karmada.ThrottledError{RetryAfter: cmp.Or(retryAfter, defaultRetryAfter), Err: err}
+	case code == http.StatusForbidden && deniedByAdmission(status.Status()):
+		err = fmt.Errorf("%w: %w", karmada.ErrForbidden, err)
 	case code == http.StatusForbidden || code == http.StatusUnauthorized:
 		err = fmt.Errorf("%w: may not %s %s: %w", karmada.ErrForbidden, r.verb, r.permission(), err)
 	case refusedByAdmission(status.Status()):
@@ -56,6 +58,18 @@ const webhookFailure = "Internal error occurred: failed calling webhook "
 func refusedByAdmission(status metav1.Status) bool {
 	return status.Code == http.StatusInternalServerError && status.Reason == metav1.StatusReasonInternalError &&
 		strings.HasPrefix(status.Message, webhookFailure)
+}
+
+// webhookDenial is how the API server begins the message of an admission webhook that denies a write
+// (k8s.io/apiserver, ToStatusErr), and quotaExceeded the reason where a FederatedResourceQuota of Karmada does.
+const (
+	webhookDenial = "admission webhook "
+	quotaExceeded = "QuotaExceeded"
+)
+
+// deniedByAdmission reports whether a webhook denied a write: no right is missing.
+func deniedByAdmission(status metav1.Status) bool {
+	return status.Reason == quotaExceeded || strings.HasPrefix(status.Message, webhookDenial)
 }
 
 // sentinels are those of HTTP statuses that mean the same for every request.

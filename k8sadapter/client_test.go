@@ -191,6 +191,26 @@ func TestEveryAnswerOfTheServerIsClassified(t *testing.T) {
 	}
 }
 
+// A FederatedResourceQuota of Karmada denies with a 403 as well: it is no matter of rights.
+func TestClassify_WriteDeniedByAWebhook_KeepsItsWordsAndNamesNoRight(t *testing.T) {
+	for name, answer := range map[string]string{
+		"a quota":         `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"QuotaExceeded","message":"FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 5, limit 4."}`,
+		"another webhook": `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"admission webhook \"names.example.org\" denied the request: FederatedResourceQuota(shop/all) exceeded"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, answer)
+			}), Options{})
+			_, err := client.Evict(t.Context(), activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at})
+			require.ErrorIs(t, err, karmada.ErrForbidden)
+			require.ErrorContains(t, err, "FederatedResourceQuota(shop/all) exceeded")
+			require.NotContains(t, err.Error(), "may not")
+		})
+	}
+}
+
 func TestNoAnswerIsUnreachable(t *testing.T) {
 	write := activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Now: at}
 	t.Run("nobody listens", func(t *testing.T) {

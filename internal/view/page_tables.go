@@ -124,7 +124,7 @@ var remedies = map[reason.Reason]string{
 	reason.AwaitingApproval:      "approve it, or leave it where it is",
 	reason.ApprovalExpired:       "approve it all the same, or leave it where it is",
 	reason.Malformed:             "repair the field that the message names",
-	reason.Forbidden:             "grant the missing permission, or repair the webhook that refuses it",
+	reason.Forbidden:             "see its message: grant the missing permission, raise the quota, or repair the webhook that refuses it",
 	reason.Invalid:               "repair the webhook that refuses it",
 	reason.Unreachable:           "repair Karmada's API server, or the network to it",
 	reason.SecondEvictor:         "turn Karmada's own failover off: `lifeboat preflight` names the flags and their order",
