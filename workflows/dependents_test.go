@@ -358,3 +358,36 @@ func TestADrainsOwnRateCountsNoParentThatWaits(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"a": "Migrated", "b": "Migrated", "c": "Migrated"}, outcomes(s.play()))
 	s.evictedApart(3, 10*time.Second)
 }
+
+// A release of what waits for its permit is refused, also where the failover does not know yet how the migration
+// stands; a put-back of it is a cancel.
+//
+// Rules: R4.9-32, R4.9-57.
+func TestOrders_OfAParentThatWaitsForItsPermit_DecideNothingOfItsMove(t *testing.T) {
+	s, waits := heldAhead(t)
+	s.slow = map[string]time.Duration{activities.NameHoldDependents: 30 * time.Second}
+	var early, late *answer
+	s.at(addAfter+20*time.Second, func() {
+		key := karmada.BindingKey{Namespace: "shop", Name: "a"}
+		require.Equal(t, phase.MigrationChecking, s.status().Migrations[key.String()].Phase)
+		early = s.orderOne(workflows.UpdateRelease, key, false)
+	})
+	s.at(4*time.Minute, func() {
+		require.ErrorContains(t, early.err, "nothing of Lifeboat's stands yet")
+		late = s.orderOne(workflows.UpdateRelease, *waits, false)
+		require.Nil(t, s.standing(*waits).Intent.Held)
+	})
+	s.at(5*time.Minute, func() {
+		require.ErrorContains(t, late.err, "nothing of Lifeboat's stands yet")
+		s.must(workflows.UpdatePutBack, *waits, false)
+	})
+	s.at(6*time.Minute, func() { require.NotContains(t, s.status().Migrations, waits.String()) })
+	s.at(8*time.Minute, func() { s.world.SetReady("m1", true) })
+	r := s.play()
+	require.Equal(t, phase.OutcomeAbandoned, outcomes(r)[waits.Name])
+	for _, x := range r.Attempts[0].Results {
+		require.Equal(t, x.Key == *waits, x.Reason == reason.PutBackOrdered, "%+v", x)
+	}
+	require.Len(t, s.world.Log("evict"), 1)
+	require.Empty(t, s.world.Log("restore"))
+}

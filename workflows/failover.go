@@ -185,6 +185,11 @@ type Migration struct {
 	Again bool `json:"again,omitempty"`
 }
 
+// Unwritten reports whether it has reported that it waits with nothing written.
+func (m *Migration) Unwritten() bool {
+	return m.Phase == phase.MigrationQueued || m.Phase == phase.MigrationAwaitingFence && !m.Placed
+}
+
 // Progressed takes what a migration reports of itself.
 func (m *Migration) Progressed(r activities.MigrationReport, now time.Time) {
 	if m.Phase != r.Phase {

@@ -37,6 +37,25 @@ func (s *story) oneAtATime(vouched time.Time) {
 	}
 }
 
+// Rules: R4.9-32.
+func TestRelease_NothingIsWrittenBehindAFence_IsRefused(t *testing.T) {
+	s, key := direct(t)
+	s.outage(10 * time.Minute)
+	var released, own *answer
+	s.at(5*time.Minute, func() {
+		released = s.orderOne(workflows.UpdateRelease, key, false)
+		own = s.orderChild(workflows.UpdateRelease, key, false)
+	})
+	s.at(6*time.Minute, func() {
+		require.ErrorContains(t, released.err, "nothing of Lifeboat's stands yet")
+		require.ErrorContains(t, own.err, "confirm-fenced")
+		move := s.status().Migrations["shop/app"]
+		require.Equal(t, reason.AwaitingFence, move.Reason, "it goes on")
+		require.Nil(t, move.Ordered, "the failover keeps no order for later")
+	})
+	require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
+}
+
 // Rules: R4.8-4, R4.8-13.
 func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 	s, key := direct(t)

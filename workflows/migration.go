@@ -199,6 +199,12 @@ func (s *MigrationState) Directly() bool { return s.Ref.Purge == karmada.PurgeDi
 // old one is deleted, and that has to be proven before the task goes.
 func (s *MigrationState) Carries() bool { return len(s.Ref.State) > 0 }
 
+// Unwritten reports whether it waits with nothing written. One that adopts has found a task.
+func (s *MigrationState) Unwritten() bool {
+	waits := s.Phase == phase.MigrationChecking || s.Phase == phase.MigrationQueued || s.Phase == phase.MigrationAwaitingFence
+	return waits && !s.Wrote() && !s.Adopts()
+}
+
 // Over reports whether Lifeboat's task is dropped.
 func (s *MigrationState) Over() bool {
 	return s.Phase == phase.MigrationPurging || s.Phase == phase.MigrationDone
@@ -279,6 +285,17 @@ func (i *Intent) Refuse(why string) {
 		i.RefusedID = i.Held.ID
 	}
 	i.Held, i.Refusal = nil, why
+}
+
+// CallsOff reports whether what is not written is not to be written any more: a put-back of it is a cancel.
+func (i *Intent) CallsOff() bool { return i.Stops() || i.PutsBack() }
+
+// CallOffReason is why.
+func (i *Intent) CallOffReason() reason.Reason {
+	if i.PutsBack() {
+		return reason.PutBackOrdered
+	}
+	return i.StopReason()
 }
 
 // StopReason is why nothing is evicted any more.

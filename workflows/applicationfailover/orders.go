@@ -131,8 +131,8 @@ func (f *failover) cancel(o workflows.BindingOrder) string {
 // orderOf is an order about the old copy: the migration carries it out.
 func (f *failover) orderOf(verb, description string) flow.Update {
 	refuse := func(o workflows.BindingOrder) error {
-		if f.st.Move == nil || f.st.Move.Phase == phase.MigrationChecking {
-			return flow.Refused("no migration of it runs, so no old copy is held")
+		if m := f.st.Move; m == nil || m.Phase == phase.MigrationChecking || m.Unwritten() {
+			return flow.Refused("no migration of it has written, so no old copy is held; cancel it instead")
 		}
 		return f.refuseOrder(o)
 	}

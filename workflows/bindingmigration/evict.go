@@ -33,8 +33,8 @@ func (m *migration) check() {
 		m.verify()
 	case m.st.Start == workflows.StartAwaitFence:
 		m.on(phase.EventFenceAsked)
-	case m.st.Intent.Stops():
-		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
+	case m.st.Intent.CallsOff():
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.CallOffReason()})
 	case m.st.Start == workflows.StartHold:
 		m.dependents.holdDependents()
 	default:
@@ -200,9 +200,10 @@ func notStood(said string) string {
 // awaitPermit evicts with the permit. Without one it requests one, and waits; its
 // binding and its cluster may go meanwhile.
 func (m *migration) awaitPermit() {
+	m.orders.refuseUnwritten() // one that came while the write was under way
 	switch {
-	case m.st.Intent.Stops():
-		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
+	case m.st.Intent.CallsOff():
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.CallOffReason()})
 	case m.takenOver():
 		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.TakenOver, Message: "the failover of " + m.st.Ref.Cluster + " judges it again"})
 	case m.st.Permit.Number > 0:
@@ -212,7 +213,7 @@ func (m *migration) awaitPermit() {
 			m.note(reason.AwaitingPermit, m.dependents.heldFirst())
 		}
 		m.wait(m.st.Terms.HealthPoll, "wait for the permit to move "+m.st.Ref.Key.String())
-		if m.st.WantsPermit() && !m.st.Intent.Stops() {
+		if m.st.WantsPermit() && !m.st.Intent.CallsOff() {
 			m.stillToMove()
 		}
 	}

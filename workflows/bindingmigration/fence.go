@@ -119,8 +119,8 @@ func (m *migration) awaitFence() {
 		m.awaitOldCopy()
 		return
 	}
-	if m.st.Intent.Stops() {
-		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
+	if m.st.Intent.CallsOff() {
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.CallOffReason()})
 		return
 	}
 	o, ok := m.looks.look("see whether " + m.st.Ref.Cluster + " answers again, for " + m.st.Ref.Key.String())

@@ -559,7 +559,9 @@ var facts = map[phase.MigrationEvent]func(past) bool{
 		stays := func(o activities.Observation) bool { return o.SourceGone || !o.Held && o.Targeted }
 		return !p.ordered() && (refused || p.look(stays) || slices.ContainsFunc(p.recent, failed))
 	},
-	phase.EventOf(phase.OutcomeAbandoned): func(p past) bool { return p.ordered() && !p.evicted(activities.EvictWritten) },
+	phase.EventOf(phase.OutcomeAbandoned): func(p past) bool {
+		return (p.ordered() || p.told(workflows.UpdatePutBack)) && !p.evicted(activities.EvictWritten)
+	},
 	phase.EventOf(phase.OutcomeMovedByOthers): func(p past) bool {
 		elsewhere := func(o activities.Observation) bool { return !o.Held && !o.Targeted }
 		return p.evicted(activities.EvictElsewhere) || p.look(elsewhere)

@@ -129,6 +129,7 @@ func (or *orders) takeOrder(o workflows.MigrationOrder) {
 		or.orderHeld(workflows.IntentPutBack, o.Order)
 	case workflows.UpdateRelease:
 		or.orderHeld(workflows.IntentRelease, o.Order)
+		or.refuseUnwritten()
 	case workflows.UpdatePause:
 		or.st.Paused = &o.Order
 	case workflows.UpdateResume:
@@ -136,6 +137,16 @@ func (or *orders) takeOrder(o workflows.MigrationOrder) {
 	default:
 		or.log.Warn("ignored an order that it does not know", "verb", o.Verb, "who", o.Who)
 	}
+}
+
+// refuseUnwritten drops a release while nothing is written: carried out after the eviction, it would end the
+// old copy before the new one is proven.
+func (or *orders) refuseUnwritten() {
+	if !or.st.Unwritten() || !or.intent.Releases() {
+		return
+	}
+	or.intent.Refuse("release refused: nothing of Lifeboat's stands yet; cancel it instead")
+	workflow.Go(or.ctx, func(ctx workflow.Context) { or.reportFrom(ctx, nil) })
 }
 
 // cancel takes an order to stop; the first one is named as the cause. It replaces an older

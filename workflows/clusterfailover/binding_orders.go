@@ -78,6 +78,8 @@ func (b *bindingOrders) senseless(verb string, key karmada.BindingKey) string {
 		return ""
 	case move.Phase == phase.MigrationPurging, move.Phase == phase.MigrationDone:
 		return "released already: what was released does not come back"
+	case verb == workflows.UpdateRelease && move.Unwritten():
+		return "nothing of Lifeboat's stands yet; cancel it instead"
 	case verb == workflows.UpdateSkip:
 		return "its move has begun; cancel it instead"
 	}
