@@ -162,6 +162,13 @@ func TestKarmada5752PurgeIsFollowedByTheOldWorksUID(t *testing.T) {
 	require.Equal(t, activities.WorkState{Superseded: true}, look("other", standing), "Karmada keeps it for a parent that runs there")
 	b.world.Change(appKey("other"), func(x *karmada.Binding) { x.RequiredBy = nil })
 	require.False(t, look("other", standing).Superseded)
+
+	for _, why := range []string{karmada.TaskReasonDependent, karmada.TaskReasonKept, karmada.TaskReasonNeedsOperator} {
+		b.world.Change(appKey("other"), func(x *karmada.Binding) { x.Clusters, x.Tasks = on("m2"), task(why, "parent") })
+		require.Equal(t, activities.WorkState{Held: why}, look("other", standing), "its parents hold it")
+	}
+	b.world.Change(appKey("other"), func(x *karmada.Binding) { x.Tasks = task(karmada.TaskReason, "own") })
+	require.Equal(t, activities.WorkState{}, look("other", standing), "its own migration holds it")
 }
 
 // Under Directly Karmada starts the new copy as soon as the old Work is gone, and the preserved

@@ -215,6 +215,8 @@ type WorkState struct {
 	Deleting bool `json:"deleting,omitempty"`
 	// Superseded: the cluster is a target again, or a parent runs there: the Work is wanted.
 	Superseded bool `json:"superseded,omitempty"`
+	// Held is the reason of a task that keeps the Work for the parents of its binding, empty without one.
+	Held string `json:"held,omitempty"`
 	// Away: the cluster does not answer, so that nothing can be purged on it.
 	Away bool `json:"away,omitempty"`
 	// Orphaned: its binding was deleted, so that nothing follows it any more.
@@ -237,6 +239,9 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 		return WorkState{}, classify("observe work", r.Work.Namespace+"/"+r.Work.Name, err)
 	}
 	out.Deleting = w.Deleting
+	if !orphaned {
+		out.Held = heldForParents(&b, r.Cluster)
+	}
 	c, gone, err := a.cluster(ctx, r.Cluster, "")
 	if err != nil {
 		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
@@ -244,4 +249,13 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 	out.Away = gone || !c.Ready()
 	out.Superseded = !out.Orphaned && b.ServesOn(r.Cluster) && !w.Deleting
 	return out, nil
+}
+
+// heldForParents is the reason of a task that a release has left to the parents of a binding. It goes with
+// them: they drop it, or it was kept, or left to an operator, together with theirs.
+func heldForParents(b *karmada.Binding, cluster string) string {
+	if task, _ := b.TaskFor(cluster); task != nil && (task.ForDependent() || task.LeftForGood()) {
+		return task.Reason
+	}
+	return ""
 }

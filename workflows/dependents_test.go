@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -390,4 +391,29 @@ func TestOrders_OfAParentThatWaitsForItsPermit_DecideNothingOfItsMove(t *testing
 	}
 	require.Len(t, s.world.Log("evict"), 1)
 	require.Empty(t, s.world.Log("restore"))
+}
+
+// A dependent that moves for its own sake is done when its hold is released, though its parents hold its old copy for
+// longer, or for good.
+//
+// Rules: R4.10-6.
+func TestMigration_ReleasedWhileAParentHoldsIt_EndsAsMigrated(t *testing.T) {
+	s, key := withApp(t)
+	s.maintained(8 * time.Minute)
+	s.world.OnWrite = func(w world.Write, _, after karmada.Binding) {
+		if w.Op == "evict" && after.Key == key {
+			s.at(time.Second, func() {
+				s.world.Change(key, func(b *karmada.Binding) { b.Tasks[0].Message += " " + s.migration(configKey) })
+			})
+		}
+	}
+	s.at(6*time.Minute, func() {
+		require.Equal(t, karmada.TaskReasonDependent, s.task(key).Reason)
+		require.Empty(t, s.status().Migrations)
+		s.world.Change(key, func(b *karmada.Binding) { b.Tasks = nil }) // the parent has moved
+	})
+	got := s.playApp()
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
+	require.Equal(t, reason.HeldForParents, got.Reason)
+	require.Contains(t, got.Message, karmada.TaskReasonDependent)
 }

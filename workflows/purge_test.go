@@ -1,10 +1,12 @@
 package workflows_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -12,6 +14,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 )
 
 // purging gives a binding a purge mode of its own.
@@ -164,4 +168,30 @@ func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
 	r := s.play()
 	require.Len(t, r.PendingPurges, 1, "handed over")
 	require.InDelta(t, (wellFor + s.settings.Terms.PendingPurgeWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
+}
+
+// Rules: R4.8-18.
+func TestMigration_MemberKeepsTheOldCopy_NeedsAttentionAndEndsWithAPendingPurge(t *testing.T) {
+	s, key := withApp(t)
+	s.world.DeleteAfter = 40 * time.Minute
+	s.fails("end", karmada.ErrForbidden)
+	s.maintained(30 * time.Minute)
+	works := 0
+	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == activities.NameObserveWork {
+			works++
+		}
+	})
+	s.at(10*time.Minute, func() {
+		require.Len(t, s.world.Log("release"), 1)
+		st := s.standing(key)
+		require.Equal(t, phase.MigrationPurging, st.Phase)
+		require.Equal(t, reason.PendingPurge, st.Attention)
+	})
+	s.at(28*time.Minute, func() { require.Len(t, s.status().PendingPurges, 1) })
+	r := s.play()
+	require.Equal(t, reason.PendingPurge, s.appResult().Reason)
+	require.Contains(t, s.appResult().Message, "20m")
+	require.Less(t, works, 60, "it looks ever more rarely")
+	require.Empty(t, r.PendingPurges, "the failover has seen it go")
 }

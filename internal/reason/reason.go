@@ -59,7 +59,7 @@ const (
 	DependentsUnknown     Reason = "DependentsUnknown"         // Karmada has not listed its dependents yet
 	DependentsNotHeld     Reason = "DependentsNotHeld"         // its dependents are held first; if it lasts, see why their bindings cannot be written
 	TooManyHolders        Reason = "TooManyHolders"            // too many migrations hold one of its dependents; it moves when others have finished
-	HeldForParents        Reason = "HeldForParents"            // Directly would take this dependent from its parents, which still move or run there
+	HeldForParents        Reason = "HeldForParents"            // its parents need this dependent's copy: it stays until they have moved
 	StateNeedsSource      Reason = "StateNeedsSource"          // its state goes along only when the source is back
 	StateNotCollected     Reason = "StateNotCollected"         // its state is to be preserved, and no status was ever collected
 	StateUnreadable       Reason = "StateUnreadable"           // a rule of its state preservation cannot be read
@@ -127,7 +127,7 @@ const (
 	KarmadaStale      Reason = "KarmadaStale"      // karmada-controller-manager does not renew its Lease, or leads for too short
 	KarmadaUnseen     Reason = "KarmadaUnseen"     // Lifeboat cannot see whether what Karmada reports is kept up to date
 	PurgeNever        Reason = "PurgeNever"        // the old copy stays: purge mode Never
-	PendingPurge      Reason = "PendingPurge"      // the old Work stays on an absent cluster
+	PendingPurge      Reason = "PendingPurge"      // the old Work stays: its cluster is away, or something there keeps it
 	FirstStart        Reason = "FirstStart"        // the pacer's first start, at the configured rate
 	StateLost         Reason = "StateLost"         // the pacer cannot know what it had granted
 	FleetHealthy      Reason = "FleetHealthy"      // at most pace.unhealthyThreshold of the clusters are faulty

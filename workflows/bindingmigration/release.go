@@ -169,14 +169,14 @@ func (rl *releaser) releaseFailed(err error) {
 	rl.wait(rl.st.Terms.Recheck, "try again to release")
 }
 
-// purgePoll is how often a Work that is being deleted on a reachable cluster is looked at.
+// purgePoll is how often a Work that is being deleted on a reachable cluster is looked at, at first.
 const purgePoll = 5 * time.Second
 
 // purgeFirst is when it is looked at first: Karmada and the member need a moment.
 const purgeFirst = 2 * time.Second
 
-// purge follows the old Work by uid. On a cluster that is away it becomes pending purge,
-// which the failover keeps; the migration ends.
+// purge follows the old Work by uid. On a cluster that is away, or that keeps it for too long, it becomes a
+// pending purge, which the failover keeps; the migration ends.
 func (rl *releaser) purge() {
 	done := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.Purged}
 	if rl.st.OldWork == nil {
@@ -196,10 +196,18 @@ func (rl *releaser) purge() {
 	w, err := flow.Run[activities.WorkState](ctx, activities.NameObserveWork, activities.WorkRequest{
 		Cluster: rl.st.Ref.Cluster, Key: rl.st.Ref.Key, UID: rl.st.Ref.UID, Work: *rl.st.OldWork,
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		rl.note(reason.Unreachable, err.Error())
 		rl.wait(rl.st.Terms.Recheck, "try again to read the old Work")
+		return
+	}
+	rl.purged(w, done, pendingPurge)
+}
+
+// purged ends with what became of the old Work, or waits for more.
+func (rl *releaser) purged(w activities.WorkState, done record.Result, pendingPurge *record.PendingPurge) {
+	since := workflow.Now(rl.ctx).Sub(rl.st.Entered)
+	switch {
 	case w.Orphaned:
 		gone := record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone}
 		if w.Away {
@@ -211,11 +219,28 @@ func (rl *releaser) purge() {
 	case w.Superseded:
 		done.Reason = reason.Superseded
 		rl.end(done)
-	case w.Away:
-		rl.owes(done, pendingPurge)
+	case w.Held != "":
+		done.Reason, done.Message = reason.HeldForParents, "the old copy on "+rl.st.Ref.Cluster+" stays for its parents: its task says "+w.Held
+		rl.end(done)
+	case !w.Away && since < max(purgeLate, rl.st.Terms.PendingPurgeWait):
+		rl.stillGoing(since)
 	default:
-		rl.wait(purgePoll, "wait for the old copy of "+rl.st.Ref.Key.String()+" to go")
+		if !w.Away {
+			done.Message = "the old copy on " + rl.st.Ref.Cluster + " is still there " + since.Round(time.Second).String() + " after its release"
+		}
+		rl.owes(done, pendingPurge)
 	}
+}
+
+// purgeLate is how long after the release an old copy that does not go on a cluster that answers needs attention.
+const purgeLate = time.Minute
+
+// stillGoing waits for an old copy that is being deleted, the longer, the longer that takes.
+func (rl *releaser) stillGoing(since time.Duration) {
+	if since >= purgeLate {
+		rl.attention(reason.PendingPurge, "the old copy on "+rl.st.Ref.Cluster+" does not go; look for a finalizer or a webhook there that keeps it")
+	}
+	rl.wait(min(max(since/4, purgePoll), purgeLate), "wait for the old copy of "+rl.st.Ref.Key.String()+" to go")
 }
 
 // unseen reports whether the old copy cannot be observed. Where a fence says that it is dead, its
