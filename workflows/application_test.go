@@ -554,6 +554,20 @@ func TestApplicationFailover_ContinuesAsNewAfterAMove_KnowsWhereItArrived(t *tes
 	require.Len(t, s.ended.Arrivals, 1)
 }
 
+// A pacer whose state is lost begins its numbers again.
+//
+// Rules: R4.5-16, R4.13-11.
+func TestApplicationFailover_PermitOfAPacerWithoutState_IsTaken(t *testing.T) {
+	s, key := unhealthy(t)
+	s.params.State = &workflows.ApplicationState{
+		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationUnhealthy, Newest: 1000,
+		Look: activities.Application{UID: s.world.Peek(key).UID},
+	}
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(tolerated)
+	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), tolerated+time.Minute)
+}
+
 // Rules: R4.13-1, R4.13-5.
 func TestApplicationFailover_ItsFirstLookMakesNoSense_IsBlockedAndLooksAgain(t *testing.T) {
 	s, key := unhealthy(t)

@@ -38,9 +38,10 @@ func (f *failover) request(ctx workflow.Context, want int) {
 	}
 }
 
-// granted takes the permit of the pacer; one that comes while none is wanted passes unused.
+// granted takes the permit of the pacer; one that comes while none is wanted passes unused. A pacer without
+// state numbers permits from 1 again, so that only the number taken last is old; the permit says until when it is good.
 func (f *failover) granted(g workflows.Grant) {
-	if !g.Valid() || g.FailoverID != f.st.FailoverID || g.Number <= f.st.Newest {
+	if !g.Valid() || g.FailoverID != f.st.FailoverID || g.Number == f.st.Newest {
 		f.log.Warn("ignored a malformed or old signal", "signal", workflows.SignalGrant, "number", g.Number)
 		return
 	}
