@@ -306,10 +306,12 @@ func TestAPacerWithoutStateWaitsUntilEarlierPermitsHavePassed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPacing(t)
 			p.memory = c.memory
-			p.at(100*time.Millisecond, func() { p.ask("m1", 1) })
+			p.at(100*time.Millisecond, func() { p.ask("m1", 1); p.askFor(karmada.BindingKey{Namespace: "shop", Name: "app"}) })
 			p.run(30 * time.Second)
-			require.Len(t, p.grants, 1)
-			require.InDelta(t, c.after.Seconds(), p.grants[0].First.Sub(storyBegins).Seconds(), 0.5)
+			require.Len(t, p.grants, 2)
+			for _, g := range p.grants {
+				require.InDelta(t, c.after.Seconds(), g.First.Sub(storyBegins).Seconds(), 0.5, g.cluster)
+			}
 		})
 	}
 }

@@ -134,7 +134,8 @@ func (p *pacer) recall() {
 		p.st.HaltedAt = p.now()
 	}
 	if r.Why != reason.FirstStart {
-		p.st.Schedule.NotBefore = p.now().Add(pace.PermitsEnd) // what an earlier pacer granted has passed by then
+		passed := p.now().Add(pace.PermitsEnd) // what an earlier pacer granted has passed by then
+		p.st.Schedule.NotBefore, p.st.Applications.NotBefore = passed, passed
 	}
 	p.mirror()
 }
