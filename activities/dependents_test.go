@@ -58,7 +58,9 @@ func TestEvict_KindWithoutAList_HoldsWhatNamesItAsItsParent(t *testing.T) {
 		b.world.Change(appKey("app"), func(x *karmada.Binding) {
 			x.PropagateDeps, x.Resource.APIVersion, x.Resource.Kind = true, "flink.apache.org/v1beta1", "FlinkDeployment"
 		})
-		b.world.ChangeCluster("m2", func(c *karmada.Cluster) { c.APIEnablements = append(c.APIEnablements, "flink.apache.org/v1beta1/FlinkDeployment") })
+		b.world.ChangeCluster("m2", func(c *karmada.Cluster) {
+			c.APIEnablements = append(c.APIEnablements, "flink.apache.org/v1beta1/FlinkDeployment")
+		})
 		return b
 	}
 	b := unlisted()

@@ -43,9 +43,10 @@ const (
 type binding struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		Replicas int64    `json:"replicas"`
-		Clusters []target `json:"clusters"`
-		Tasks    []task   `json:"gracefulEvictionTasks"`
+		Replicas   int64    `json:"replicas"`
+		Clusters   []target `json:"clusters"`
+		Tasks      []task   `json:"gracefulEvictionTasks"`
+		RequiredBy []object `json:"requiredBy"`
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64              `json:"schedulerObservedGeneration"`

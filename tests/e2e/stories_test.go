@@ -86,6 +86,8 @@ var stories = []story{
 		regions: []string{"east", "east", "east"}, cpus: []int64{0, 1, 0},
 	},
 	{name: "preserved_copies_stay", short: "spare", size: 2, tell: preservedCopies},
+	{name: "nothing_starts_elsewhere", short: "none", size: 2, tell: nothingStartsElsewhere},
+	{name: "needed_by_a_parent_that_stays", short: "root", size: 2, tell: neededByAParent},
 	{name: "kinds_that_stay", short: "kind", size: 2, tell: kindsThatStay},
 	{name: "swap_of_a_chained_failure", short: "swap", size: 3, tell: swapped},
 	{name: "operator_drains_and_undrains", short: "dry", size: 3, tell: drained},

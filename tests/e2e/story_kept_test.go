@@ -161,3 +161,63 @@ func oldCopiesEnd(s *scene) {
 		require.Equal(s, []string{to}, s.find(app).targets())
 	}
 }
+
+// nothingStartsElsewhere fails a cluster with three bindings that Karmada would take off it and start nowhere: one whose
+// dispatching is suspended, one whose dispatching is suspended on the only other cluster, and one whose policy is gone.
+//
+// It guards that nothing is written to them, and that the first moves as soon as the suspension ends.
+//
+// Rules: R4.6-18, R4.6-19.
+func nothingStartsElsewhere(s *scene) {
+	from, to := s.ruledPair()
+	suspended := s.deploy("suspended", from, 1, oneOf(from, to))
+	frozen := s.deploy("frozen", from, 1, oneOf(from, to))
+	unclaimed := s.deploy("unclaimed", from, 1, oneOf(from, to))
+	suspends := func(dispatching any) object { return object{"spec": object{"suspension": object{"dispatching": dispatching}}} }
+	s.patch(s.named(suspended), suspends(true))
+	s.patch(s.named(frozen), object{"spec": object{"suspension": object{"dispatchingOnClusters": near(to)}}})
+	s.patch(s.named(unclaimed), object{"metadata": object{"labels": object{"propagationpolicy.karmada.io/permanent-id": nil}}})
+
+	s.kill(from)
+	s.blocked(from, suspended, "DispatchingSuspended")
+	s.blocked(from, frozen, "NoTarget")
+	s.blocked(from, unclaimed, "NotSupportedYetPlacement")
+	s.patch(s.named(suspended), suspends(nil))
+	s.awaitFailover(from, "the first has moved", func(e *clusterFailover) bool { return e.ended(suspended, "Migrated") })
+	s.recovers(from, map[string]string{suspended: "Migrated", frozen: "Abandoned", unclaimed: "Abandoned"})
+	s.leftAlone(frozen, unclaimed)
+}
+
+// neededByAParent drains a cluster with a ConfigMap that has a placement of its own and is needed by a Deployment that
+// stays there.
+//
+// It guards that the ConfigMap moves, that its copy beside the Deployment stays, and that the drain ends all the same:
+// Karmada keeps that Work for as long as the Deployment runs there.
+//
+// Rules: R4.7-35.
+func neededByAParent(s *scene) {
+	from, to := s.c(1), s.c(2)
+	config := bindingOf("v1", "ConfigMap", s.namespace(), "shared-configmap", oneOf(from, to))
+	specOf(config)["resource"].(object)["name"] = "shared" //nolint:forcetypeassert,errcheck // bindingOf made it
+	specOf(config)["clusters"] = []any{object{"name": from}}
+	parent := needing(s.deployed("parent", from, to), "shared")
+	annotate(parent, prefix+"enabled", "false")
+	s.run(config)
+	s.run(parent)
+	moves, stays := keyOf(config), keyOf(parent)
+	s.await("the parent needs it there", func() (bool, string) {
+		b := s.find(moves)
+		return len(b.Spec.RequiredBy) == 1, fmt.Sprintf("%+v", b.Spec)
+	})
+	old := s.work(moves, from)
+
+	s.answer("drain", from, "--yes", "--wait", "--timeout", "5m")
+	s.abreast()
+	require.Equal(s, []string{to}, s.find(moves).targets())
+	require.Equal(s, old.UID, s.work(moves, from).UID, "it stays for the parent")
+	s.order("drain", from, "--end")
+	s.asked[from] = true
+	s.became(s.ends(from, "Recovered"), map[string]string{moves: "Migrated"})
+	s.leftAlone(stays)
+	require.Equal(s, old.UID, s.work(moves, from).UID)
+}
