@@ -159,6 +159,7 @@ func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r Migrati
 	o.Placed = proof.Placed(b, r.Cluster)
 	o.Health = proof.Healthy(proof.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
+		RetainsReplicas: r.OldWork != nil && r.OldWork.RetainsReplicas,
 	})
 	o.LastCopy = a.settings.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Status.ObservedGeneration == b.Generation

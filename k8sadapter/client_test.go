@@ -375,6 +375,28 @@ func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
 	assert.ErrorIs(t, err, karmada.ErrInvalid, "without its id a Work cannot be told from others")
 }
 
+// Of a Deployment the whole Work is read, in the same requests: a label in its manifest says whose replicas count.
+func TestWorkOf_Deployment_TellsWhetherItsMembersKeepTheirReplicas(t *testing.T) {
+	for label, want := range map[string]bool{`"resourcetemplate.karmada.io/retain-replicas":"true"`: true, `"resourcetemplate.karmada.io/retain-replicas":"false"`: false, ``: false} {
+		requests := 0
+		client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			requests++
+			spec := `{"workload":{"manifests":[{"metadata":{"labels":{` + label + `}}}]}}`
+			if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata") {
+				spec = "{}"
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"metadata":{"name":"one-8fd8696fc","namespace":"karmada-es-m1","uid":"3","labels":{"resourcebinding.karmada.io/permanent-id":"id"}},"spec":`+spec+`}`)
+		}), Options{})
+		b := &karmada.Binding{
+			Key: karmada.BindingKey{Namespace: "n", Name: "x"}, PermanentID: "id",
+			Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "one"},
+		}
+		require.Equal(t, want, fixtures.Must(client.WorkOf(t.Context(), b, "m1"))(t).RetainsReplicas, label)
+		require.Equal(t, 1, requests)
+	}
+}
+
 func TestWorkName_IsThatOfTheRecordedKarmada(t *testing.T) {
 	for want, r := range map[string]karmada.Resource{
 		"div-696d69898d":         {Kind: "Deployment", Namespace: "default", Name: "div"},

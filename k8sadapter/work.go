@@ -42,13 +42,29 @@ func (c *works) Work(ctx context.Context, namespace, name string) (karmada.Work,
 
 // WorkOf finds the Work of a binding on a cluster by the binding's permanent id. It looks first under the name that
 // Karmada gives it, for a list reads every Work of the cluster. Of several, one that is not being deleted wins. A
-// binding without that label is an ErrInvalid: nothing else identifies its Work.
+// binding without that label is an ErrInvalid: nothing else identifies its Work. Only the metadata crosses the wire,
+// but of a Deployment the whole: whether the member's replicas are kept stands in the manifest.
 func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
-	raw, err := c.workOf(ctx, b, cluster, acceptMetadata, acceptMetadataList)
+	one, many := acceptMetadata, acceptMetadataList
+	if b.Resource.GroupKind() == karmada.KindDeployment {
+		one, many = "", ""
+	}
+	raw, err := c.workOf(ctx, b, cluster, one, many)
 	if err != nil {
 		return karmada.Work{}, err
 	}
-	return DecodeWork(raw), nil
+	work := DecodeWork(raw)
+	work.RetainsReplicas = retainsReplicas(raw)
+	return work, nil
+}
+
+// retainsReplicas reports whether the first manifest in a Work carries Karmada's label for it.
+func retainsReplicas(raw []byte) bool {
+	var work workWire
+	if json.Unmarshal(raw, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
+		return false
+	}
+	return work.Spec.Workload.Manifests[0].Metadata.Labels[karmada.LabelRetainReplicas] == "true"
 }
 
 // workOf is the Work that WorkOf finds, in the form that the two media types ask for.

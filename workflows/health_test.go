@@ -357,6 +357,28 @@ func TestVerdict_NotHealthy_RestartsTheClock(t *testing.T) {
 	require.GreaterOrEqual(t, s.sinceEviction(), ill+s.settings.Terms.MinHealthy)
 }
 
+// The controller knows no label of the workload: where the members decide how many replicas run its verdict
+// neither counts nor restarts the clock.
+//
+// Rules: R4.7-23, R4.7-56.
+func TestVerdict_MembersDecideTheReplicas_MigrationLooksItself(t *testing.T) {
+	s, app, n := plain(t)
+	s.world.Change(app, func(b *karmada.Binding) {
+		b.WorkloadLabels = map[string]string{karmada.LabelRetainReplicas: "true"}
+	})
+	s.onEvict(func() {
+		for after := 20 * time.Second; after < 5*time.Minute; after += 4 * time.Second {
+			s.at(after, func() {
+				s.world.Change(app, func(*karmada.Binding) {}) // a newer version
+				s.tells(app, s.verdict(app))
+			})
+		}
+	})
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.NotZero(t, n.looks)
+	require.Less(t, s.sinceEviction(), 2*time.Minute)
+}
+
 // What a verdict of other targets found healthy is not what would be kept: the release reads the
 // targets, and refuses.
 //

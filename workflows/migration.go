@@ -93,6 +93,10 @@ type MigrationState struct {
 // Adopts reports whether it takes over what stands.
 func (s *MigrationState) Adopts() bool { return s.Start == StartAdopt }
 
+// RetainsReplicas reports whether the members decide how many replicas run. The controller reads no
+// Works: its verdicts count by the scheduler's numbers, and the migration looks itself.
+func (s *MigrationState) RetainsReplicas() bool { return s.OldWork != nil && s.OldWork.RetainsReplicas }
+
 // Wrote reports whether Lifeboat's eviction is known to stand.
 func (s *MigrationState) Wrote() bool { return s.Evicted == WriteStands }
 

@@ -167,6 +167,8 @@ type Work struct {
 	UID       types.UID
 	Cluster   string
 	Deleting  bool
+	// RetainsReplicas: its workload carries LabelRetainReplicas. Read with the Work of a Deployment alone.
+	RetainsReplicas bool `json:",omitempty"`
 }
 
 // Target finds a cluster in spec.clusters; index is -1 when it is no target.

@@ -66,6 +66,10 @@ const (
 	EffectPreferNoExecute corev1.TaintEffect = "PreferNoExecute"
 )
 
+// LabelRetainReplicas set to "true" on a Deployment has Karmada keep the replicas that the member says,
+// for an autoscaler there: those of spec.clusters are not what runs.
+const LabelRetainReplicas = "resourcetemplate.karmada.io/retain-replicas"
+
 // DefaultSchedulerName is Karmada's own scheduler; any other is foreign.
 const DefaultSchedulerName = "default-scheduler"
 
@@ -76,6 +80,8 @@ const TaintManager = "TaintManager"
 const (
 	KindCRD = "CustomResourceDefinition.apiextensions.k8s.io"
 	KindJob = "Job.batch"
+	// KindDeployment is the only kind of which Karmada itself retains the replicas of a member.
+	KindDeployment = "Deployment.apps"
 )
 
 // The groups that a spread constraint may name.

@@ -100,8 +100,9 @@ func (in HealthInput) prove(t karmada.TargetCluster) reason.Verdict {
 		return Refuse(reason.NotHealthy, "%s reports on an older generation of it than %d", t.Name, *item.Generation)
 	}
 	// The count says more than Karmada's word: a Deployment with one of two ready is Unhealthy.
-	if ready := readyCount(in.Binding, item); item.Applied && ready >= 0 && ready < int64(t.Replicas) {
-		return Refuse(reason.NotHealthy, "%d of %d replicas ready on %s", ready, t.Replicas, t.Name)
+	want := in.wanted(t, item)
+	if ready := readyCount(in.Binding, item); item.Applied && ready >= 0 && ready < want {
+		return Refuse(reason.NotHealthy, "%d of %d replicas ready on %s", ready, want, t.Name)
 	}
 	if !saysHealthy(in.Binding, item) {
 		return Refuse(reason.NotHealthy, "its copy on %s is %s", t.Name, describe(item))
@@ -124,7 +125,7 @@ func (in HealthInput) noWorse(t karmada.TargetCluster) reason.Verdict {
 		return Refuse(reason.TargetWorse, "its copy on %s was healthy and is %s now", t.Name, describe(item))
 	}
 	// A copy that was scaled down may have fewer ready than it had.
-	want := min(was.Ready, int64(t.Replicas))
+	want := min(was.Ready, in.wanted(t, item))
 	if ready := readyCount(in.Binding, item); ready >= 0 && ready < want {
 		return Refuse(reason.TargetWorse, "on %s %d replicas were ready and %d are now", t.Name, was.Ready, ready)
 	}
@@ -195,6 +196,20 @@ type HealthInput struct {
 	// Suspect are the clusters whose items count as Unknown: not Ready, missing,
 	// or with a failover of their own past Suspected.
 	Suspect map[string]bool
+	// RetainsReplicas: the members decide how many replicas run, see [karmada.LabelRetainReplicas].
+	RetainsReplicas bool
+}
+
+// wanted is how many replicas a copy must have ready: those that the scheduler gave it, or, where the member
+// decides, those that the copy itself reports, at least one.
+func (in HealthInput) wanted(t karmada.TargetCluster, item *karmada.AggregatedItem) int64 {
+	if !in.RetainsReplicas || t.Replicas == 0 {
+		return int64(t.Replicas)
+	}
+	if item.Replicas == nil {
+		return 1
+	}
+	return max(1, *item.Replicas)
 }
 
 // Baseline is what the evict activity recorded of a binding before it wrote: the

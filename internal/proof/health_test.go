@@ -161,6 +161,34 @@ func TestHealthOfDividedReplicas(t *testing.T) {
 	}
 }
 
+// Where the member's autoscaler decides how many replicas run, the copy's own number counts.
+//
+// Rules: R4.7-23, R4.7-26.
+func TestHealthy_MembersDecideTheReplicas_CountsTheCopysOwn(t *testing.T) {
+	const well, ill = karmada.HealthHealthy, karmada.HealthUnhealthy
+	kept := was("m2")
+	for name, tc := range map[string]struct {
+		binding  *karmada.Binding
+		baseline proof.Baseline
+		want     reason.Reason
+	}{
+		"fewer than the scheduler gave it":    {binding: with(duplicated("m3"), reports(copyOn("m3", well, 1, 1))), baseline: was(), want: reason.Healthy},
+		"more than that, and one not ready":   {binding: with(duplicated("m3"), reports(copyOn("m3", well, 4, 5))), baseline: was(), want: reason.NotHealthy},
+		"none yet":                            {binding: with(duplicated("m3"), reports(copyOn("m3", well, 0, 0))), baseline: was(), want: reason.NotHealthy},
+		"all of its own, and Karmada says no": {binding: with(duplicated("m3"), reports(copyOn("m3", ill, 1, 1))), baseline: was(), want: reason.NotHealthy},
+		"a survivor that was scaled down":     {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 1, 1), copyOn("m3", well, 1, 1))), baseline: kept, want: reason.Healthy},
+		"a survivor that lost one":            {binding: with(duplicated("m2", "m3"), reports(copyOn("m2", well, 1, 2), copyOn("m3", well, 1, 1))), baseline: kept, want: reason.TargetWorse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := proof.HealthInput{Binding: tc.binding, Failed: "m1", Baseline: tc.baseline, RetainsReplicas: true}
+			v := proof.Healthy(in)
+			require.Equal(t, tc.want, v.Reason, v.Message)
+		})
+	}
+	fewer := with(duplicated("m3"), reports(copyOn("m3", well, 1, 1)))
+	require.Equal(t, reason.NotHealthy, proof.Healthy(proof.HealthInput{Binding: fewer, Failed: "m1", Baseline: was()}).Reason)
+}
+
 // What each kind reflects on a real Karmada, and whether it proves the copy healthy: read
 // testdata/recordings/kinds.txt as the table of docs/semantics.md.
 //

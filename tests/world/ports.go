@@ -112,7 +112,11 @@ func (w *World) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 	if hidden {
 		return karmada.Work{}, karmada.ErrGone
 	}
-	return w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
+	work, err := w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
+	if standing := w.Peek(b.Key); err == nil {
+		work.RetainsReplicas = standing.WorkloadLabels[karmada.LabelRetainReplicas] == "true"
+	}
+	return work, err
 }
 
 // Revision is what SetRevision said of a binding, wherever it has a Work.

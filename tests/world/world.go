@@ -159,6 +159,9 @@ var served = []string{"apps/v1/Deployment", "apps/v1/StatefulSet", "v1/ConfigMap
 
 func (w *World) report(b *karmada.Binding, t karmada.TargetCluster, healthy bool) {
 	ready, replicas, gen := int64(0), int64(t.Replicas), int64(1)
+	if b.WorkloadLabels[karmada.LabelRetainReplicas] == "true" {
+		replicas = 1 // as an autoscaler on the member has it
+	}
 	health := karmada.HealthUnhealthy
 	if healthy {
 		ready, health = replicas, karmada.HealthHealthy

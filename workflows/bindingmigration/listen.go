@@ -71,7 +71,7 @@ func (li *listener) heard(f proof.BindingFact) {
 		return
 	}
 	li.verdict = &f
-	if f.Verdict.Breaks(li.st.Ref.Baseline) { // also where a newer version was read meanwhile: health had a break
+	if !li.st.RetainsReplicas() && f.Verdict.Breaks(li.st.Ref.Baseline) { // also where a newer version was read meanwhile: health had a break
 		li.st.Proof.Breaks()
 	}
 }

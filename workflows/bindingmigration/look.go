@@ -90,7 +90,7 @@ func (lo *looks) plain() bool {
 	st := lo.st
 	waits := st.Phase == phase.MigrationPlacing || st.Phase == phase.MigrationAwaitingHealth
 	gracefully := st.Ref.Purge == karmada.PurgeGracefully && !lo.st.Carries()
-	special := st.Adopts() || st.Start == workflows.StartHold || st.Ref.Named || st.Terms.Plugins.External()
+	special := st.RetainsReplicas() || st.Adopts() || st.Start == workflows.StartHold || st.Ref.Named || st.Terms.Plugins.External()
 	return waits && gracefully && !special && !lo.st.UnderOrders() && !lo.doubts()
 }
 
