@@ -17,6 +17,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -386,6 +388,88 @@ func TestApplicationFailover_ItsClusterFailsInMidMove_TheFailoverOfTheClusterGoe
 	require.Equal(t, phase.OutcomeMigrated, last.Result.Outcome)
 	require.NotEqual(t, s.ended.FailoverID, last.FailoverID)
 	require.True(t, s.world.HasWork(key, "m2"))
+}
+
+// The scheduler's late patch puts the old cluster back, whose copy is well again by then: it stays there.
+//
+// Rules: R4.13-6.
+func TestApplicationFailover_PutBackByTheSchedulerAndHealed_IsRestored(t *testing.T) {
+	s, key := unhealthy(t)
+	noFit(s, key)
+	s.onEvict(func() {
+		s.at(time.Minute, func() {
+			s.health(key, "m1", karmada.HealthHealthy)
+			s.returns(key, "m1")
+		})
+	})
+	s.at(tolerated+3*time.Minute, func() { require.Len(t, s.world.Log("restore"), 1) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Len(t, s.world.Log("evict"), 1)
+	require.Equal(t, phase.OutcomeRestored, s.ended.Last.Outcome)
+	require.Equal(t, reason.Healed, s.ended.Last.Reason)
+}
+
+// While the old cluster cannot take it back, nothing is tried over and over.
+//
+// Rules: R4.13-6.
+func TestApplicationFailover_PutBackByTheSchedulerOnAClusterThatFails_IsTriedAtARecheck(t *testing.T) {
+	s, key := unhealthy(t)
+	noFit(s, key)
+	tries := 0
+	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == activities.NameRestore {
+			tries++
+		}
+		if tries == 500 {
+			s.world.DropTaint("m1", maintenance)
+		}
+	})
+	s.at(3*time.Minute, func() {
+		s.maintain()
+		s.health(key, "m1", karmada.HealthHealthy)
+		s.returns(key, "m1")
+	})
+	s.at(8*time.Minute, func() { s.world.DropTaint("m1", maintenance) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Greater(t, tries, 1)
+	require.Less(t, tries, 50)
+	require.Equal(t, phase.OutcomeRestored, s.ended.Last.Outcome)
+}
+
+// Whether it is well again is not known: it is not taken out, and needs attention.
+//
+// Rules: R4.5-20, R4.7-37.
+func TestApplicationFailover_PutBackByTheSchedulerForLong_NeedsAttention(t *testing.T) {
+	s, key := unhealthy(t)
+	noFit(s, key)
+	s.settings.Terms.GracefulTimeout = 5 * time.Minute
+	s.at(3*time.Minute, func() {
+		s.health(key, "m1", karmada.HealthUnknown)
+		s.returns(key, "m1")
+	})
+	s.at(12*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), 1)
+		require.Equal(t, reason.GracefulTimeout, s.standing(key).Attention)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, phase.OutcomeRestored, s.ended.Last.Outcome)
+}
+
+// What the scheduler puts back after the failover of the cluster has taken over moves for the cluster's sake.
+//
+// Rules: R4.13-12, R4.5-20.
+func TestApplicationFailover_TakenOverAndPutBackByTheScheduler_IsTakenOutAgain(t *testing.T) {
+	s, key := unhealthy(t)
+	noFit(s, key)
+	s.takesOver = 3 * time.Minute
+	s.at(3*time.Minute-time.Second, func() { s.world.SetReady("m1", false) })
+	s.at(10*time.Minute, func() { s.returns(key, "m1") })
+	s.at(12*time.Minute, func() {
+		require.Len(t, s.world.Log("evict"), 2)
+		s.world.SetReady("m1", true)
+	})
+	s.applicationEnds(phase.ApplicationTakenOver)
 }
 
 // A thousand applications at once take nothing of a cluster's pace, and a cluster nothing of theirs: each class

@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -222,6 +223,14 @@ func (m *migration) awaitPermit() {
 // takenOver reports whether the failover of a cluster has taken over the migration of an application.
 func (m *migration) takenOver() bool {
 	return m.st.Unhealthy != nil && m.st.Parent == workflows.ClusterFailoverID(m.instance, m.st.Ref.Cluster)
+}
+
+// unhealthy is the copy whose application is the reason to move, nil where it is that its cluster fails.
+func (m *migration) unhealthy() *rules.Arrival {
+	if m.takenOver() {
+		return nil
+	}
+	return m.st.Unhealthy
 }
 
 // stillToMove ends a wait for a permit whose binding or cluster is gone, or whose failover does not run.

@@ -229,28 +229,39 @@ func (h *random) answerOf(name string) any {
 		}
 		return o
 	case activities.NameEvict:
-		ends := []activities.EvictEnd{
-			activities.EvictRefused, activities.EvictNotAffected, activities.EvictElsewhere, activities.EvictOptedOut, activities.EvictGone,
-			activities.EvictClusterGone, activities.EvictUnknown, activities.EvictUnknown, activities.EvictUnknown,
-		}
-		end, why := activities.EvictWritten, reason.NoTarget
-		if h.in(40) {
-			end = one(h, ends...)
-		}
-		if end == activities.EvictRefused {
-			why = one(h, reason.NoTarget, reason.PermitPassed)
-		}
-		o := h.observation()
-		return activities.EvictResult{End: end, Reason: why, Seen: o.Seen, OldWork: o.OldWork}
+		return h.evicted()
 	case activities.NameHoldDependents:
 		return activities.DependentsResult{Reason: one(h, reason.None, reason.None, reason.None, reason.Conflict)}
 	case activities.NameDropDependents:
 		return activities.DependentsResult{}
 	case activities.NameObserveWork:
 		return activities.WorkState{Gone: h.in(50), Away: h.in(10), Superseded: h.in(10), Orphaned: h.in(10)}
+	case activities.NameRemoveAgain:
+		out := h.acted()
+		if out.Reason == reason.NotHealthy {
+			out.Reason = reason.Healed
+		}
+		return out
 	default:
 		return h.acted()
 	}
+}
+
+// evicted draws the end of an eviction.
+func (h *random) evicted() activities.EvictResult {
+	ends := []activities.EvictEnd{
+		activities.EvictRefused, activities.EvictNotAffected, activities.EvictElsewhere, activities.EvictOptedOut, activities.EvictGone,
+		activities.EvictClusterGone, activities.EvictUnknown, activities.EvictUnknown, activities.EvictUnknown,
+	}
+	end, why := activities.EvictWritten, reason.NoTarget
+	if h.in(40) {
+		end = one(h, ends...)
+	}
+	if end == activities.EvictRefused {
+		why = one(h, reason.NoTarget, reason.PermitPassed)
+	}
+	o := h.observation()
+	return activities.EvictResult{End: end, Reason: why, Seen: o.Seen, OldWork: o.OldWork}
 }
 
 // acted draws the end of a release, a restore, a hold or a mark.
@@ -544,7 +555,10 @@ var facts = map[phase.MigrationEvent]func(past) bool{
 		return p.told(workflows.SignalRecover, workflows.UpdateCancel) && p.look(back)
 	},
 	phase.EventRestoreOrdered: func(p past) bool { return p.told(workflows.UpdateCancel, workflows.UpdatePutBack) },
-	phase.EventReturned:       func(p past) bool { return p.look(func(o activities.Observation) bool { return !o.Held && o.Targeted }) },
+	phase.EventReturned: func(p past) bool {
+		back := func(o activities.Observation) bool { return !o.Held && o.Targeted }
+		return p.look(back) || p.acted(activities.NameRemoveAgain, activities.ActRefused)
+	},
 	phase.EventRestoreRefused: func(p past) bool { return p.acted(activities.NameRestore, activities.ActRefused) },
 	phase.EventTaskDropped:    func(p past) bool { return p.look(func(o activities.Observation) bool { return !o.Held }) },
 

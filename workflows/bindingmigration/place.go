@@ -100,7 +100,8 @@ func (m *migration) place() {
 	}
 }
 
-// removeAgain takes the cluster out that the scheduler's late patch put back.
+// removeAgain takes the cluster out that the scheduler's late patch put back. An application that is not Unhealthy
+// there any more stays: the binding is put back.
 func (m *migration) removeAgain() {
 	m.note(reason.PutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
 	ctx := flow.Doing(m.ctx, "remove "+m.st.Ref.Cluster+" again from "+m.st.Ref.Key.String()+": the scheduler put it back")
@@ -109,17 +110,22 @@ func (m *migration) removeAgain() {
 		Mode: m.st.Ref.Mode, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
 	}
 	out, err := flow.Run[activities.ActResult](ctx, activities.NameRemoveAgain, activities.EvictRequest{
-		MigrationRef: ref, Policy: m.st.Policy, Unhealthy: m.st.Unhealthy,
+		MigrationRef: ref, Policy: m.st.Policy, Unhealthy: m.unhealthy(),
 	})
-	if err == nil && out.End == activities.ActDone {
+	refused := err == nil && out.End == activities.ActRefused
+	switch {
+	case err != nil:
+		m.note(reason.Unreachable, err.Error())
+	case out.End == activities.ActDone:
 		m.st.Ref.Generation = out.Generation
 		m.acted(record.AuditBindingRemoved, record.Audit{Reason: reason.PutBack})
 		return
-	}
-	if err != nil {
-		m.note(reason.Unreachable, err.Error())
-	} else if out.End == activities.ActRefused {
+	case refused && out.Reason == reason.Healed && !m.orders.justRefused():
+		m.on(phase.EventReturned)
+		return
+	case refused:
 		m.note(out.Reason, out.Message)
 	}
+	m.overdue("the scheduler puts " + m.st.Ref.Cluster + " back, and it is not taken out again")
 	m.wait(m.st.Terms.Recheck, "try again to remove "+m.st.Ref.Cluster)
 }

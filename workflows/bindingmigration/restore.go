@@ -143,6 +143,8 @@ func (rs *restorer) endRestored(o activities.Observation) {
 		r.Reason, r.Cause = reason.Swapped, "put back by another migration, or by another hand"
 	case rs.st.Intent.PutsBack():
 		r.Reason = reason.PutBackOrdered
+	case rs.st.Intent.Kind() == workflows.IntentNone:
+		r.Reason = reason.Healed
 	}
 	rs.end(r)
 }
