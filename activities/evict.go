@@ -217,6 +217,7 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 		return false, err
 	}
 	if out.take(check, at.binding, r.Cluster) {
+		a.findOldWork(ctx, at.binding, r.Cluster, out)
 		return true, nil
 	}
 	out.check = check
@@ -225,6 +226,21 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 		return out.ends(EvictRefused, cause, why), nil
 	}
 	return false, err
+}
+
+// findOldWork finds the old copy of an eviction that was found standing. Where it cannot be read the migration
+// looks for itself what stands.
+func (a evictor) findOldWork(ctx context.Context, b *karmada.Binding, cluster string, out *EvictResult) {
+	if out.End != EvictWritten {
+		return
+	}
+	work, err := a.Reader.WorkOf(ctx, b, cluster)
+	switch {
+	case err == nil:
+		out.OldWork = &work
+	case !errors.Is(err, karmada.ErrGone):
+		out.End, out.Reason, out.Message = EvictUnknown, reason.Unverified, err.Error()
+	}
 }
 
 // stillMoves re-reads this binding's own reason to move: under the taints that

@@ -30,7 +30,11 @@ func TestAnEvictionIsOneWriteThatHoldsTheOldCopy(t *testing.T) {
 	require.Len(t, after.Tasks, 1)
 	require.True(t, after.Tasks[0].Ours() && *after.Tasks[0].SuppressDeletion)
 	require.Equal(t, "owner-1", after.Tasks[0].Message)
-	require.Equal(t, activities.EvictWritten, b.evict().End, "a repeat is content with what stands")
+	again := b.evict()
+	require.Equal(t, activities.EvictWritten, again.End, "a repeat is content with what stands")
+	require.Equal(t, out.OldWork, again.OldWork, "and knows the old copy")
+	b.acts.Reader = noWork{around{b.world, b}}
+	require.Equal(t, activities.EvictUnknown, b.evict().End, "where that cannot be read, the migration looks itself")
 	require.Len(t, b.world.Log("evict"), 1)
 }
 
@@ -314,4 +318,12 @@ type slowWork struct {
 func (s slowWork) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
 	s.clock.now = s.clock.now.Add(time.Minute)
 	return s.around.WorkOf(ctx, b, cluster)
+}
+
+// noWork cannot read the old Work.
+type noWork struct{ around }
+
+// WorkOf gets no answer.
+func (noWork) WorkOf(context.Context, *karmada.Binding, string) (karmada.Work, error) {
+	return karmada.Work{}, karmada.ErrUnreachable
 }

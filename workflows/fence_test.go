@@ -56,6 +56,23 @@ func TestRelease_NothingIsWrittenBehindAFence_IsRefused(t *testing.T) {
 	require.Equal(t, phase.OutcomeAbandoned, s.playApp().Outcome)
 }
 
+// The eviction of a run that was lost, found while this one waits for a fence, has an old copy, too.
+//
+// Rules: R4.7-34, R4.8-12.
+func TestMigration_FindsAnEvictionBehindAFence_FollowsItsOldCopy(t *testing.T) {
+	s, key := direct(t)
+	s.outage(15 * time.Minute)
+	s.at(5*time.Minute, func() {
+		require.Equal(t, phase.MigrationAwaitingFence, s.standing(key).Phase)
+		placedNow(s, key)
+		taskMode(karmada.PurgeDirectly)(s, key)
+	})
+	s.at(7*time.Minute, func() { s.vouch(s.migration(key)) })
+	got := s.playApp()
+	require.Equal(t, phase.OutcomeMigrated, got.Outcome)
+	require.NotNil(t, got.PendingPurge)
+}
+
 // Rules: R4.8-4, R4.8-13.
 func TestDirectlyWritesNothingWhileASilentSourceIsNotFenced(t *testing.T) {
 	s, key := direct(t)

@@ -138,7 +138,7 @@ func (m *migration) awaitFence() {
 		blocked.Reason = reason.ClusterGone
 		m.end(blocked)
 	case o.Held:
-		m.stands()
+		m.verify() // it finds the old copy, too
 	case !o.Targeted:
 		m.end(record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
 	case o.SourceReady:
