@@ -434,21 +434,33 @@ func TestSourceAnswers_ControllerWatches_NobodyLooks(t *testing.T) {
 	require.Len(t, s.reports, 2, "placed, and the end: a wait that lasts as long as it should is no news")
 }
 
-// A controller that changed hands meanwhile has not seen all: the migration looks as without verdicts.
+// A controller that changed hands meanwhile has not seen all: the migration looks as without verdicts. A look after that
+// shows only how it is then.
 //
 // Rules: R4.7-58.
 func TestSourceAnswers_ControllerChangedHands_HealthBeginsAnew(t *testing.T) {
-	var began time.Time
-	s, n := answering(t, func(s *story) (time.Time, bool) {
-		if log := s.world.Log("evict"); len(log) > 0 {
-			began = log[0].At.Add(30 * time.Second)
-		}
-		return began, true
-	})
-	s.play()
-	require.GreaterOrEqual(t, s.sinceEviction(), 2*s.settings.Terms.Detection)
-	require.NotZero(t, n.looks)
-	require.Equal(t, 2, n.releases)
+	const changed = 30 * time.Second
+	for name, looks := range map[string]bool{"nobody looks": false, "it looks before the release": true} {
+		t.Run(name, func(t *testing.T) {
+			var began time.Time
+			s, n := answering(t, func(s *story) (time.Time, bool) {
+				if log := s.world.Log("evict"); len(log) > 0 {
+					began = log[0].At.Add(changed)
+				}
+				return began, true
+			})
+			s.onEvict(func() {
+				app := karmada.BindingKey{Namespace: "shop", Name: "app"}
+				if looks {
+					s.at(changed+10*time.Second, func() { s.tells(app, proof.BindingFact{Key: app, UID: s.world.Peek(app).UID}) })
+				}
+			})
+			s.play()
+			require.GreaterOrEqual(t, s.sinceEviction(), 2*s.settings.Terms.Detection)
+			require.NotZero(t, n.looks)
+			require.Equal(t, 2, n.releases)
+		})
+	}
 }
 
 // A plain migration off a dead cluster reports twice, and its release is the look that proves it.

@@ -163,8 +163,8 @@ type Proof struct {
 	// Doubt is why health has to outlast detection: KarmadaUnseen, because it is unknown whether what
 	// Karmada reports is kept up to date, or StaleRead, for what the API server says may be over.
 	Doubt reason.Reason `json:"doubt,omitempty"`
-	// Followed: a verdict was followed since the last look, so that health counts time in which only
-	// the controller watched.
+	// Followed: a verdict was followed since health began to hold, so that this counts time in which only
+	// the controller watched. A look does not change that.
 	Followed bool `json:"followed,omitempty"`
 	// Waived: gracefulTimeout has passed, and the setting says that the hold goes all the same.
 	Waived bool `json:"waived,omitempty"`

@@ -44,7 +44,10 @@ func (lo *looks) look(summary string) (activities.Observation, bool) {
 	lo.st.SourceGone, lo.st.Outage = o.SourceGone, o.Outage
 	lo.st.Preserved = lo.st.Preserved || o.Preserved // a change after the eviction does not reach the old Work
 	lo.seen(o.Seen)
-	lo.distrusts, lo.st.Proof.Followed = false, false
+	lo.distrusts = false
+	if lo.st.Proof.Since.IsZero() { // otherwise time counts in which only the controller watched
+		lo.st.Proof.Followed = false
+	}
 	return o, true
 }
 
