@@ -34,10 +34,8 @@ func classify(r request, err error, retryAfter time.Duration) error {
 	switch sentinel := sentinels[code]; {
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && retryAfter > 0:
 		err = &karmada.ThrottledError{RetryAfter: cmp.Or(retryAfter, defaultRetryAfter), Err: err}
-	case code == http.StatusForbidden && deniedByAdmission(status.Status()):
-		err = fmt.Errorf("%w: %w", karmada.ErrForbidden, err)
 	case code == http.StatusForbidden || code == http.StatusUnauthorized:
-		err = fmt.Errorf("%w: may not %s %s: %w", karmada.ErrForbidden, r.verb, r.permission(), err)
+		err = forbidden(r, status.Status(), err)
 	case refusedByAdmission(status.Status()):
 		err = fmt.Errorf("%w: %w", karmada.ErrRefused, err)
 	case sentinel != nil:
@@ -67,9 +65,12 @@ const (
 	quotaExceeded = "QuotaExceeded"
 )
 
-// deniedByAdmission reports whether a webhook denied a write: no right is missing.
-func deniedByAdmission(status metav1.Status) bool {
-	return status.Reason == quotaExceeded || strings.HasPrefix(status.Message, webhookDenial)
+// forbidden names the right that is missing; where a webhook denied the write none is, and its own words say why.
+func forbidden(r request, status metav1.Status, err error) error {
+	if status.Reason == quotaExceeded || strings.HasPrefix(status.Message, webhookDenial) {
+		return fmt.Errorf("%w: %w", karmada.ErrForbidden, err)
+	}
+	return fmt.Errorf("%w: may not %s %s: %w", karmada.ErrForbidden, r.verb, r.permission(), err)
 }
 
 // sentinels are those of HTTP statuses that mean the same for every request.

@@ -187,7 +187,7 @@ type Migration struct {
 
 // Unwritten reports whether it has reported that it waits with nothing written.
 func (m *Migration) Unwritten() bool {
-	return m.Phase == phase.MigrationQueued || m.Phase == phase.MigrationAwaitingFence && !m.Placed
+	return m.WantsPermit || m.Phase == phase.MigrationAwaitingFence && !m.Placed
 }
 
 // Progressed takes what a migration reports of itself.
