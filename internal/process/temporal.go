@@ -84,6 +84,7 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestID{}, id)
 }
 
+//nolint:revive // the signature is gRPC's
 func sameRequest(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	id, own := ctx.Value(requestID{}).(string)
 	if start, starts := request.(*workflowservice.StartWorkflowExecutionRequest); own && starts {

@@ -173,7 +173,9 @@ func nothingStartsElsewhere(s *scene) {
 	suspended := s.deploy("suspended", from, 1, oneOf(from, to))
 	frozen := s.deploy("frozen", from, 1, oneOf(from, to))
 	unclaimed := s.deploy("unclaimed", from, 1, oneOf(from, to))
-	suspends := func(dispatching any) object { return object{"spec": object{"suspension": object{"dispatching": dispatching}}} }
+	suspends := func(dispatching any) object {
+		return object{"spec": object{"suspension": object{"dispatching": dispatching}}}
+	}
 	s.patch(s.named(suspended), suspends(true))
 	s.patch(s.named(frozen), object{"spec": object{"suspension": object{"dispatchingOnClusters": near(to)}}})
 	s.patch(s.named(unclaimed), object{"metadata": object{"labels": object{"propagationpolicy.karmada.io/permanent-id": nil}}})

@@ -70,12 +70,19 @@ func (b *bindingOrders) senseless(verb string, key karmada.BindingKey) string {
 	queued := b.st.Queue.Find(key) >= 0
 	early := verb == workflows.UpdateSkip || verb == workflows.UpdateCancel
 	switch {
+	case moving && !queued:
+		return senselessFor(verb, move)
 	case !moving && !queued && early:
 		return "it neither waits nor moves: nothing to " + verb
 	case !moving && queued && !early:
 		return "it still waits and nothing of Lifeboat's stands; skip or cancel it instead"
-	case !moving || queued:
-		return ""
+	}
+	return ""
+}
+
+// senselessFor is senseless for a binding whose migration runs.
+func senselessFor(verb string, move workflows.Migration) string {
+	switch {
 	case move.Phase == phase.MigrationPurging, move.Phase == phase.MigrationDone:
 		return "released already: what was released does not come back"
 	case verb == workflows.UpdateRelease && move.Unwritten():
