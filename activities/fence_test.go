@@ -156,19 +156,19 @@ func TestKarmada5752PurgeIsFollowedByTheOldWorksUID(t *testing.T) {
 	require.True(t, look("other", other).Gone, "a Work of another uid is another Work")
 	standing := b.world.Copies(appKey("other"))["m1"]
 	require.Equal(t, activities.WorkState{Superseded: true}, look("other", standing), "its cluster is a target")
-	b.world.Change(appKey("other"), func(x *karmada.Binding) {
-		x.Clusters, x.RequiredBy = on("m2"), []karmada.RequiredBy{{Name: "parent", Clusters: []string{"m1"}}}
-	})
-	require.Equal(t, activities.WorkState{Superseded: true}, look("other", standing), "Karmada keeps it for a parent that runs there")
-	b.world.Change(appKey("other"), func(x *karmada.Binding) { x.RequiredBy = nil })
-	require.False(t, look("other", standing).Superseded)
-
 	for _, why := range []string{karmada.TaskReasonDependent, karmada.TaskReasonKept, karmada.TaskReasonNeedsOperator} {
 		b.world.Change(appKey("other"), func(x *karmada.Binding) { x.Clusters, x.Tasks = on("m2"), task(why, "parent") })
 		require.Equal(t, activities.WorkState{Held: why}, look("other", standing), "its parents hold it")
 	}
 	b.world.Change(appKey("other"), func(x *karmada.Binding) { x.Tasks = task(karmada.TaskReason, "own") })
 	require.Equal(t, activities.WorkState{}, look("other", standing), "its own migration holds it")
+
+	b.world.Change(appKey("other"), func(x *karmada.Binding) {
+		x.RequiredBy = []karmada.RequiredBy{{Name: "parent", Clusters: []string{"m1"}}}
+	})
+	require.Equal(t, activities.WorkState{Superseded: true}, look("other", standing), "Karmada keeps it for a parent that runs there")
+	b.world.Change(appKey("other"), func(x *karmada.Binding) { x.RequiredBy = nil })
+	require.False(t, look("other", standing).Superseded)
 }
 
 // Under Directly Karmada starts the new copy as soon as the old Work is gone, and the preserved

@@ -489,7 +489,7 @@ func TestTemporalUI325And1399AMigrationOfATerminatedFailoverIsNoOutcomeOfTheNext
 			Owner: s.migration(key), Written: storyBegins.Add(-time.Minute),
 		},
 		Parent: workflows.ClusterFailoverID("", "m1"), FailoverID: "terminated", Attempt: 1, Terms: s.settings.Terms,
-		Phase: phase.MigrationPurging, Began: storyBegins.Add(-time.Minute), Placed: true, Evicted: workflows.WriteStands,
+		Phase: phase.MigrationPurging, Began: storyBegins.Add(-time.Minute), Entered: storyBegins, Placed: true, Evicted: workflows.WriteStands,
 		OldWork: &karmada.Work{Namespace: "karmada-es-m1", Name: "dies-slowly", UID: "old"},
 	}}
 	s.host, s.args = hostBehindOlder, []any{"m1", older}
