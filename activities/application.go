@@ -144,9 +144,9 @@ func (k reader) revision(ctx context.Context, b *karmada.Binding, cluster string
 func (a evictor) stillUnhealthy(ctx context.Context, r EvictRequest, b *karmada.Binding, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
 	item := b.Item(r.Cluster)
 	switch {
-	case b.Application == nil || item == nil || item.Health == karmada.HealthHealthy:
+	case b.Application == nil || item != nil && item.Health == karmada.HealthHealthy:
 		return out.ends(EvictNotAffected, reason.Healed, "its copy is not Unhealthy any more"), nil
-	case item.Health != karmada.HealthUnhealthy || rules.FailsItself(c):
+	case item == nil || item.Health != karmada.HealthUnhealthy || rules.FailsItself(c):
 		return out.ends(EvictRefused, reason.ClockStopped, "its health is not known, or its cluster fails"), nil
 	}
 	now, err := a.revision(ctx, b, r.Cluster)

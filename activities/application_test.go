@@ -71,6 +71,7 @@ func TestEvict_ApplicationThatIsNotUnhealthyAnyMore_WritesNothing(t *testing.T) 
 		"unhealthy":            {end: activities.EvictWritten, reason: reason.Written},
 		"healthy again":        {world: app(application(karmada.HealthHealthy)), end: activities.EvictNotAffected, reason: reason.Healed},
 		"its health not known": {world: app(application(karmada.HealthUnknown)), reason: reason.ClockStopped},
+		"no status of it":      {world: app(func(x *karmada.Binding) { x.Status.Aggregated = nil }), reason: reason.ClockStopped},
 		"its cluster fails":    {world: notReady("m1"), reason: reason.ClockStopped},
 		"another revision": {
 			world: func(b *bench) { b.world.SetRevision(appKey("app"), "second") }, end: activities.EvictNotAffected, reason: reason.Healed,

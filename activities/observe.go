@@ -68,7 +68,7 @@ type Observation struct {
 	Health      reason.Verdict `json:"health"`
 	// Answered: the scheduler has answered Lifeboat's eviction.
 	Answered reason.Verdict `json:"answered"`
-	// Observed: the scheduler has observed the generation.
+	// Observed: the scheduler has observed the generation, or looks at the binding no more.
 	Observed bool     `json:"observed,omitempty"`
 	Targets  []string `json:"targets,omitempty"`
 	// On are the targets with their replicas.
@@ -162,7 +162,7 @@ func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r Migrati
 		RetainsReplicas: r.OldWork != nil && r.OldWork.RetainsReplicas,
 	})
 	o.LastCopy = a.settings.losesLastCopy(b, fleet, r.Cluster)
-	o.Observed = b.Status.ObservedGeneration == b.Generation
+	o.Observed = b.Unclaimed || b.Status.ObservedGeneration == b.Generation
 	o.Answered = a.answered(b, r)
 	o.StraightBack = known && proof.TakesStraightBack(b, source)
 	return o

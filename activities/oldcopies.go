@@ -90,9 +90,8 @@ func (out *EndResult) failed(err error) {
 	}
 }
 
-// oldCopyGoing is the Work of a pending purge, nil where nothing is owed any more: it is gone, or
-// Karmada keeps it: its cluster is a target again, or a parent runs there. Of a binding that is gone the Work is not on Lifeboat's
-// account: it is followed, not touched.
+// oldCopyGoing is the Work of a pending purge, nil where nothing is owed any more: it is gone, or Karmada keeps it,
+// for its cluster is a target again, or a parent runs there. The Work of a binding that is gone is followed, not touched.
 func (a leftovers) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
 	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
 	if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != d.UID {

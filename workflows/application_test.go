@@ -390,7 +390,7 @@ func TestApplicationFailover_ItsClusterFailsInMidMove_TheFailoverOfTheClusterGoe
 	require.True(t, s.world.HasWork(key, "m2"))
 }
 
-// The scheduler's late patch puts the old cluster back, whose copy is well again by then: it stays there.
+// The scheduler's late patch puts the old cluster back, whose copy is Healthy by then: it stays there.
 //
 // Rules: R4.13-6.
 func TestApplicationFailover_PutBackByTheSchedulerAndHealed_IsRestored(t *testing.T) {
@@ -436,7 +436,7 @@ func TestApplicationFailover_PutBackByTheSchedulerOnAClusterThatFails_IsTriedAtA
 	require.Equal(t, phase.OutcomeRestored, s.ended.Last.Outcome)
 }
 
-// Whether it is well again is not known: it is not taken out, and needs attention.
+// Whether it is Healthy is not known: it is not taken out, and needs attention.
 //
 // Rules: R4.5-20, R4.7-37.
 func TestApplicationFailover_PutBackByTheSchedulerForLong_NeedsAttention(t *testing.T) {
@@ -456,7 +456,7 @@ func TestApplicationFailover_PutBackByTheSchedulerForLong_NeedsAttention(t *test
 	require.Equal(t, phase.OutcomeRestored, s.ended.Last.Outcome)
 }
 
-// What the scheduler puts back after the failover of the cluster has taken over moves for the cluster's sake.
+// What the scheduler puts back after the failover of the cluster has taken over moves because the cluster fails.
 //
 // Rules: R4.13-12, R4.5-20.
 func TestApplicationFailover_TakenOverAndPutBackByTheScheduler_IsTakenOutAgain(t *testing.T) {

@@ -188,10 +188,13 @@ func TestMigration_MemberKeepsTheOldCopy_NeedsAttentionAndEndsWithAPendingPurge(
 		require.Equal(t, phase.MigrationPurging, st.Phase)
 		require.Equal(t, reason.PendingPurge, st.Attention)
 	})
-	s.at(28*time.Minute, func() { require.Len(t, s.status().PendingPurges, 1) })
+	s.at(28*time.Minute, func() {
+		require.Equal(t, phase.MigrationPurging, s.standing(key).Phase, "while it is maintained, who empties it waits for the old copy")
+		require.NotEqual(t, phase.FailoverEvacuated, s.status().Phase)
+	})
 	r := s.play()
 	require.Equal(t, reason.PendingPurge, s.appResult().Reason)
-	require.Contains(t, s.appResult().Message, "20m")
+	require.Contains(t, s.appResult().Message, "after its release")
 	require.Less(t, works, 60, "it looks ever more rarely")
 	require.Empty(t, r.PendingPurges, "the failover has seen it go")
 }

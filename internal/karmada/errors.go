@@ -16,7 +16,7 @@ var (
 	// ErrInvalid is returned when the API server refuses the content (400, 422). Never retried.
 	ErrInvalid = errors.New("refused as invalid")
 	// ErrForbidden is returned when a permission is missing (401, 403): the message names verb
-	// and resource; or when an admission webhook denies the write (403): it has that one's words. Never retried hot.
+	// and resource; or when an admission webhook denies the write (403), with the webhook's message. Never retried hot.
 	ErrForbidden = errors.New("forbidden")
 	// ErrRefused is returned when the API server did not store the write because it could
 	// not call an admission webhook (500). The write does not stand; a retry may succeed.

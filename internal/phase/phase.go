@@ -94,7 +94,7 @@ const (
 	EventCalledOff       MigrationEvent = "CalledOff"       // an order came first that wants what was about to be written left undone
 	EventRecovered       MigrationEvent = "Recovered"       // the cluster has, and the binding goes straight back
 	EventRestoreOrdered  MigrationEvent = "RestoreOrdered"  // by a put-back, or by a cancel of what is not placed
-	EventReturned        MigrationEvent = "Returned"        // another hand, another migration's swap, or the scheduler for good, put it back
+	EventReturned        MigrationEvent = "Returned"        // another actor, another migration's swap, or the scheduler, put it back, and it stays
 	EventRestoreRefused  MigrationEvent = "RestoreRefused"  // the last look said no: the cluster fails again, or cannot take it back
 	EventTaskDropped     MigrationEvent = "TaskDropped"     // by another hand, or by a release whose answer was lost
 )

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -31,12 +32,22 @@ func Placed(b *karmada.Binding, failed string) reason.Verdict {
 	case !karmada.ScheduledTrue(b) && !addsUp(b):
 		return Refuse(reason.NotPlaced, "the scheduler has not accepted its targets %s%s", reason.List(names), refusal(b))
 	}
-	for _, name := range names {
-		if b.NotDispatchedTo(name) {
-			return Refuse(reason.DispatchingSuspended, "its dispatching to %s is suspended (spec.suspension)", name)
-		}
+	if name := notDispatched(b, failed); name != "" {
+		return Refuse(reason.DispatchingSuspended, "its dispatching to %s is suspended (spec.suspension)", name)
 	}
 	return reason.Verdict{OK: true, Reason: reason.Placed, Message: "placed on " + reason.List(names), Candidates: names}
+}
+
+// notDispatched is a new target to which Karmada dispatches nothing, empty without one. On a target that was one
+// before the eviction a copy runs already.
+func notDispatched(b *karmada.Binding, failed string) string {
+	task, _ := b.TaskFor(failed)
+	for _, t := range b.Clusters {
+		if was := task != nil && slices.Contains(task.ClustersBeforeFailover, t.Name); !was && b.NotDispatchedTo(t.Name) {
+			return t.Name
+		}
+	}
+	return ""
 }
 
 // refusal is what the scheduler says against a binding that it did not place, empty without.
@@ -67,6 +78,9 @@ func addsUp(b *karmada.Binding) bool {
 // after Lifeboat's hold task began. A Scheduled=False that is older may be an answer too,
 // but only time shows that: the caller waits for restoreWait.
 func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
+	if b.Unclaimed {
+		return reason.Verdict{OK: true, Message: "no policy claims it any more: the scheduler does not look at it"}
+	}
 	if b.Status.ObservedGeneration >= sinceGeneration {
 		return reason.Verdict{OK: true, Message: fmt.Sprintf("the scheduler has seen generation %d", b.Status.ObservedGeneration)}
 	}

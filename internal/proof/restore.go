@@ -120,10 +120,10 @@ func (in RestoreInput) knowsBefore() bool {
 // refusePlaced keeps a restore from taking a placement back.
 func (in RestoreInput) refusePlaced() RestorePlan {
 	names := reason.List(karmada.TargetNames(in.Binding.Clusters))
-	switch {
-	case Placed(in.Binding, in.Failed).OK:
+	switch placed := Placed(in.Binding, in.Failed); {
+	case placed.OK:
 		return refuseRestore(reason.Placed, "it is placed on %s already", names)
-	case in.beingPlaced():
+	case placed.Reason != reason.DispatchingSuspended && in.beingPlaced():
 		return refuseRestore(reason.RestoreUnanswered, "the scheduler is placing it on %s", names)
 	}
 	return RestorePlan{}

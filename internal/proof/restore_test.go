@@ -77,6 +77,10 @@ func TestPlanRestore(t *testing.T) {
 			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 3)},
 			want: proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: "the scheduler is placing it on m2"},
 		},
+		"one to which Karmada dispatches nothing is taken back": {
+			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 4), func(b *karmada.Binding) { b.DispatchingSuspended = true }},
+			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
+		},
 		"growth of a survivor is a placement, too": {
 			before: split(), now: []func(*karmada.Binding){succeeded, generation(4, 3), func(b *karmada.Binding) {
 				b.Clusters = []karmada.TargetCluster{on("m2", 3), on("m3", 3)}

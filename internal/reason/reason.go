@@ -67,7 +67,7 @@ const (
 	CopyPreserved         Reason = "CopyPreserved"             // spec.preserveResourcesOnDeletion: the old copy outlives its Work
 	KindInUse             Reason = "KindInUse"                 // a CRD whose objects stand on the cluster
 	NotSupportedComps     Reason = "NotSupportedYetComponents" // its components are divided over clusters, or stand beside spec.replicas; move it by hand
-	ForeignScheduler      Reason = "ForeignScheduler"          // a scheduler whose rules Lifeboat does not know places it; move it by hand
+	ForeignScheduler      Reason = "ForeignScheduler"          // another scheduler places it, by unknown rules; move it by hand
 	SchedulingSuspended   Reason = "SchedulingSuspended"       // nothing would place it elsewhere; end spec.suspension.scheduling to move it
 	DispatchingSuspended  Reason = "DispatchingSuspended"      // Karmada would start no new copy; end spec.suspension.dispatching to move it
 	SchedulingPending     Reason = "SchedulingPending"         // the scheduler has yet to act on the binding as it stands
@@ -122,7 +122,7 @@ const (
 	Fenced            Reason = "Fenced"            // the old copy is proven dead, or its cluster answers
 	OldCopyGoing      Reason = "OldCopyGoing"      // Directly: Karmada deletes the old copy first; if it lasts, look for a finalizer or a pod that does not stop
 	PluginSilent      Reason = "PluginSilent"      // a plug-in gave no usable answer: no proof
-	PluginRefuses     Reason = "PluginRefuses"     // a plug-in says: not proven, and is asked again; read its message
+	PluginRefuses     Reason = "PluginRefuses"     // a plug-in says: not proven; Lifeboat asks again; read its message
 	ProbeFailed       Reason = "ProbeFailed"       // a target did not answer the probe before the release: check it, and health.probe; the old copy stays
 	KarmadaStale      Reason = "KarmadaStale"      // karmada-controller-manager does not renew its Lease, or leads for too short
 	KarmadaUnseen     Reason = "KarmadaUnseen"     // Lifeboat cannot see whether what Karmada reports is kept up to date

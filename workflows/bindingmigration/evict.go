@@ -172,8 +172,8 @@ func (m *migration) verified(look activities.Observation) {
 		m.endBanned(look)
 	case m.st.Adopts() && look.LastCopy && m.st.Intent.Cancelled == nil:
 		m.holdBeside()
-	case m.st.Intent.Stops():
-		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.StopReason()})
+	case m.st.Intent.CallsOff():
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.CallOffReason()})
 	case look.Targeted:
 		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Unverified, Message: notStood(m.st.Said)})
 	default:

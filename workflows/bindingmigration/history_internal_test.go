@@ -557,7 +557,11 @@ var facts = map[phase.MigrationEvent]func(past) bool{
 	phase.EventRestoreOrdered: func(p past) bool { return p.told(workflows.UpdateCancel, workflows.UpdatePutBack) },
 	phase.EventReturned: func(p past) bool {
 		back := func(o activities.Observation) bool { return !o.Held && o.Targeted }
-		return p.look(back) || p.acted(activities.NameRemoveAgain, activities.ActRefused)
+		healed := func(e entry) bool {
+			out, is := e.answer.(activities.ActResult)
+			return is && e.act == activities.NameRemoveAgain && out.End == activities.ActRefused && out.Reason == reason.Healed
+		}
+		return p.look(back) || slices.ContainsFunc(p.recent, healed)
 	},
 	phase.EventRestoreRefused: func(p past) bool { return p.acted(activities.NameRestore, activities.ActRefused) },
 	phase.EventTaskDropped:    func(p past) bool { return p.look(func(o activities.Observation) bool { return !o.Held }) },

@@ -145,15 +145,15 @@ func (co *course) on(e phase.MigrationEvent) {
 // queue waits for a permit from now on, and reports to the failover that only that is missing.
 func (co *course) queue(e phase.MigrationEvent) {
 	co.on(e)
-	if !co.st.Intent.Stops() { // then the next look obeys
+	if !co.st.Intent.CallsOff() { // then the next look obeys
 		co.report(nil)
 	}
 }
 
 // end records the outcome and closes: the event of an end is its outcome.
 func (co *course) end(r record.Result) {
-	if r.Outcome == phase.OutcomeBlocked && co.st.Intent.Stops() {
-		r.Outcome, r.Reason = phase.OutcomeAbandoned, co.st.Intent.StopReason() // an order to stop keeps it out of the queue
+	if r.Outcome == phase.OutcomeBlocked && co.st.Intent.CallsOff() {
+		r.Outcome, r.Reason = phase.OutcomeAbandoned, co.st.Intent.CallOffReason() // an order to stop keeps it out of the queue
 	}
 	co.endOn(phase.EventOf(r.Outcome), r)
 }

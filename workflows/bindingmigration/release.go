@@ -175,8 +175,8 @@ const purgePoll = 5 * time.Second
 // purgeFirst is when it is looked at first: Karmada and the member need a moment.
 const purgeFirst = 2 * time.Second
 
-// purge follows the old Work by uid. On a cluster that is away, or that keeps it for too long, it becomes a
-// pending purge, which the failover keeps; the migration ends.
+// purge follows the old Work by uid. On a cluster that is away, or that keeps it for too long after the recovery, it
+// becomes a pending purge, which the failover keeps; the migration ends.
 func (rl *releaser) purge() {
 	done := record.Result{Outcome: phase.OutcomeMigrated, Reason: reason.Purged}
 	if rl.st.OldWork == nil {
@@ -222,8 +222,8 @@ func (rl *releaser) purged(w activities.WorkState, done record.Result, pendingPu
 	case w.Held != "":
 		done.Reason, done.Message = reason.HeldForParents, "the old copy on "+rl.st.Ref.Cluster+" stays for its parents: its task says "+w.Held
 		rl.end(done)
-	case !w.Away && since < max(purgeLate, rl.st.Terms.PendingPurgeWait):
-		rl.stillGoing(since)
+	case !w.Away && (rl.st.Intent.Recover == nil || since < rl.st.Terms.PendingPurgeWait):
+		rl.stillGoing(since) // only a failover that closes takes it over
 	default:
 		if !w.Away {
 			done.Message = "the old copy on " + rl.st.Ref.Cluster + " is still there " + since.Round(time.Second).String() + " after its release"
@@ -249,7 +249,7 @@ func (rl *releaser) unseen() bool {
 	return rl.away || rl.st.SourceGone && rl.st.Ref.Fence == nil
 }
 
-// owes ends with an old copy that cannot be deleted while its cluster is away, or cannot be
+// owes ends with an old copy that is not deleted, because its cluster is away or keeps it, or cannot be
 // observed any more: a deleted Cluster takes its Works with it, not what runs.
 func (rl *releaser) owes(r record.Result, pendingPurge *record.PendingPurge) {
 	r = rl.preserved(r)

@@ -81,7 +81,7 @@ func (rs *restorer) restore() {
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		rs.st.Restored = workflows.WriteStands
-		rs.acted(record.AuditBindingRestored, record.Audit{Reason: rs.st.Intent.StopReason(), Cause: rs.st.Cause()})
+		rs.acted(record.AuditBindingRestored, record.Audit{Reason: rs.why(), Cause: rs.st.Cause()})
 		rs.note(reason.Written, "put back; waiting for the scheduler to observe it")
 	case activities.ActGone:
 		rs.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
@@ -136,15 +136,18 @@ func (rs *restorer) raiseUnanswered() {
 	}
 }
 
+// why is the reason of the restore.
+func (rs *restorer) why() reason.Reason {
+	if rs.st.Intent.Kind() == workflows.IntentNone {
+		return reason.Healed
+	}
+	return rs.st.Intent.CallOffReason()
+}
+
 func (rs *restorer) endRestored(o activities.Observation) {
-	r := record.Result{Outcome: phase.OutcomeRestored, Reason: rs.st.Intent.StopReason(), To: o.Targets}
-	switch {
-	case rs.st.Restored == workflows.WriteByOthers:
-		r.Reason, r.Cause = reason.Swapped, "put back by another migration, or by another hand"
-	case rs.st.Intent.PutsBack():
-		r.Reason = reason.PutBackOrdered
-	case rs.st.Intent.Kind() == workflows.IntentNone:
-		r.Reason = reason.Healed
+	r := record.Result{Outcome: phase.OutcomeRestored, Reason: rs.why(), To: o.Targets}
+	if rs.st.Restored == workflows.WriteByOthers {
+		r.Reason, r.Cause = reason.Swapped, "put back by another migration, or by another actor"
 	}
 	rs.end(r)
 }

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// oldCopies are those that were released while the cluster was away: pending purges.
+// oldCopies are those that were released and still stand: pending purges.
 type oldCopies struct{ *run }
 
 const (

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
@@ -49,8 +48,6 @@ var behaviours = map[string]func(*scene){
 	"invalid writes are refused":                       refusesInvalid,
 	"a lost update puts the cluster back once":         putsBack,
 	"a released cluster is chosen again":               putsBackAfterRelease,
-	"answers can be late":                              answersLate,
-	"writes of lifeboat can be slow":                   admitsSlowly,
 	"directly deadlocks on a dead cluster":             directlyDeadlocks,
 	"directly deletes first where the cluster answers": directlyDeletesFirst,
 	"graceful eviction ends by health":                 endsByHealth,
@@ -249,27 +246,6 @@ func putsBackAfterRelease(s *scene) {
 	s.release()
 	s.await("back on the old cluster", settled(s.home))
 	require.True(s.t, eventually(func() bool { return len(s.copies(s.away)) == 0 }), "and off the other")
-}
-
-func answersLate(s *scene) {
-	s.create(2, "Duplicated", nil)
-	s.await("scheduled", settled(s.home))
-	s.annotate(api.FaultScheduleDelay, "2s")
-	begun := time.Now()
-	s.evict(held)
-	s.await("answered", func(b *api.Binding) bool { return b.Target(s.away) != nil })
-	require.GreaterOrEqual(s.t, time.Since(begun), 2*time.Second)
-}
-
-func admitsSlowly(s *scene) {
-	s.create(1, "Duplicated", map[string]string{api.FaultAdmissionDelay: "2s"})
-	s.await("scheduled", settled(s.home))
-	require.NoError(s.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		begun := time.Now()
-		err := s.patchAs("lifeboat-worker", map[string]any{"schedulePriority": map[string]any{"priority": 3}})
-		require.GreaterOrEqual(s.t, time.Since(begun), 2*time.Second)
-		return err
-	}))
 }
 
 func directlyDeadlocks(s *scene) {

@@ -13,9 +13,6 @@
 //
 // A binding asks for misbehaviour by annotations:
 //
-//	lab.lifeboat.dev/schedule-delay: 3s
-//	    The scheduler's answer is written this long after it was computed, so that its blind patch
-//	    lands late. Passes that change neither result nor condition are not delayed.
 //	lab.lifeboat.dev/put-back: member1
 //	    Each time a new eviction task for the cluster appears, once, the scheduler answers with the
 //	    result from before it: the cluster, with the task's replicas, is a target again although its
@@ -32,9 +29,6 @@
 //	    Replaces the knob workloadReadyAfter for the copies of this binding.
 //	lab.lifeboat.dev/no-works: "true"
 //	    The binding gets no Works: a fleet of a hundred thousand bindings is made in minutes.
-//	lab.lifeboat.dev/admission-delay: 3s
-//	    Writes to the binding by users whose name starts with "lifeboat" take this much longer
-//	    (less than 30s).
 //
 // Annotations of copies (ready and never-ready) may be changed at any time and take effect at once.
 package karmada

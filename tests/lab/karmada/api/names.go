@@ -48,19 +48,16 @@ const (
 	DefaultScheduler             = "default-scheduler"
 	executionNamespacePrefix     = "karmada-es-"
 	faultAnnotationPrefix        = "lab.lifeboat.dev/"
-	FaultScheduleDelay           = faultAnnotationPrefix + "schedule-delay"
 	FaultPutBack                 = faultAnnotationPrefix + "put-back"
 	FaultPutBackAfterRelease     = faultAnnotationPrefix + "put-back-after-release"
 	FaultNeverReadyOn            = faultAnnotationPrefix + "never-ready-on"
 	FaultReadyAfter              = faultAnnotationPrefix + "ready-after"
 	FaultStuckReadyAt            = faultAnnotationPrefix + "stuck-ready-at"
-	FaultAdmissionDelay          = faultAnnotationPrefix + "admission-delay"
 	// NoWorks keeps the binding controller off a binding.
 	NoWorks = faultAnnotationPrefix + "no-works"
 	// TemplateLabels are the labels of the workload itself, as a JSON object: the lab has no
 	// templates. They stand in the manifests of its Works and, as in Karmada, nowhere else.
-	TemplateLabels                 = faultAnnotationPrefix + "template-labels"
-	AdmissionDelayedUserNamePrefix = "lifeboat"
+	TemplateLabels = faultAnnotationPrefix + "template-labels"
 )
 
 // ExecutionNamespace is where the Works of a cluster live.
@@ -91,7 +88,7 @@ func WorkName(resource ObjectReference) string {
 var servedKinds = map[string]string{
 	"v1": "ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate " +
 		"ReplicationController ResourceQuota Secret Service ServiceAccount",
-	"admissionregistration.k8s.io/v1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+	"admissionregistration.k8s.io/v1": "MutatingWebhookConfiguration",
 	"apiextensions.k8s.io/v1":         "CustomResourceDefinition",
 	"apps/v1":                         "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
 	"autoscaling/v2":                  "HorizontalPodAutoscaler",

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
@@ -75,9 +74,6 @@ func (p *Plane) schedule(ctx context.Context, ref string) (time.Duration, error)
 		return 0, nil
 	}
 	decision := p.faults.distort(b, p.allClusters(), scheduling.Decide(b, p.allClusters()))
-	if isNews(b, decision) && !pause(ctx, scheduleDelay(b)) {
-		return 0, ctx.Err()
-	}
 	if err := p.carryOut(ctx, b, decision); err != nil {
 		if apierrors.IsNotFound(err) {
 			return 0, nil
@@ -187,40 +183,6 @@ func (p *Plane) updateStatus(ctx context.Context, b *api.Binding, change func(*a
 		if b, err = api.From[api.Binding](fresh.Object); err != nil {
 			return err
 		}
-	}
-}
-
-// isNews says whether a decision changes the result or the Scheduled condition; only such answers are
-// worth delaying.
-func isNews(b *api.Binding, d scheduling.Decision) bool {
-	if d.Outcome == scheduling.NotNeeded {
-		return false
-	}
-	scheduled := meta.FindStatusCondition(b.Status.Conditions, "Scheduled")
-	return scheduled == nil || scheduled.Reason != d.Reason ||
-		(d.Outcome != scheduling.Failed && !scheduling.SameResult(b.Spec.Clusters, d.Clusters))
-}
-
-func scheduleDelay(b *api.Binding) time.Duration {
-	delay, err := time.ParseDuration(b.Annotations[api.FaultScheduleDelay])
-	if err != nil {
-		return 0
-	}
-	return delay
-}
-
-// pause waits; false means the context ended first.
-func pause(ctx context.Context, delay time.Duration) bool {
-	if delay <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -22,9 +22,7 @@ import (
 
 const (
 	registrationName = "lab-karmada"
-	// longestDelay is the API server's own bound for a webhook call.
-	longestDelay = 30
-	callTimeout  = 10
+	callTimeout      = 10
 )
 
 func (s *Server) client(path string) admission.WebhookClientConfig {
@@ -59,41 +57,11 @@ func (s *Server) bindingsHook() admission.MutatingWebhook {
 
 func (s *Server) installMutating(ctx context.Context, client kubernetes.Interface, hooks ...admission.MutatingWebhook) error {
 	wanted := &admission.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registrationName}, Webhooks: hooks}
-	return install(ctx, client.AdmissionregistrationV1().MutatingWebhookConfigurations(), wanted)
-}
-
-// installValidating registers the delay; its conditions spare every other write the call.
-func (s *Server) installValidating(ctx context.Context, client kubernetes.Interface) error {
-	none, ignore, timeout := admission.SideEffectClassNone, admission.Ignore, int32(longestDelay)
-	writes := []admission.OperationType{admission.Create, admission.Update}
-	wanted := &admission.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: registrationName},
-		Webhooks: []admission.ValidatingWebhook{{
-			Name: "delay.lab.lifeboat.dev", ClientConfig: s.client("/delay"),
-			Rules:       []admission.RuleWithOperations{rule(writes, "work.karmada.io", "v1alpha2", "resourcebindings", "clusterresourcebindings")},
-			SideEffects: &none, FailurePolicy: &ignore, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
-			MatchConditions: []admission.MatchCondition{
-				{Name: "by-lifeboat", Expression: fmt.Sprintf("request.userInfo.username.startsWith(%q)", api.AdmissionDelayedUserNamePrefix)},
-				{Name: "asked-for", Expression: fmt.Sprintf("has(object.metadata.annotations) && %q in object.metadata.annotations", api.FaultAdmissionDelay)},
-			},
-		}},
-	}
-	return install(ctx, client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), wanted)
-}
-
-// configurations are those of one kind of webhook.
-type configurations[T metav1.Object] interface {
-	Get(context.Context, string, metav1.GetOptions) (T, error)
-	Create(context.Context, T, metav1.CreateOptions) (T, error)
-	Update(context.Context, T, metav1.UpdateOptions) (T, error)
-}
-
-// install creates a configuration, or replaces the one that an earlier run left.
-func install[T metav1.Object](ctx context.Context, at configurations[T], wanted T) error {
+	at := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	current, err := at.Get(ctx, registrationName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = at.Create(ctx, wanted, metav1.CreateOptions{})
-	} else if err == nil {
+	} else if err == nil { // an earlier run left it
 		wanted.SetResourceVersion(current.GetResourceVersion())
 		_, err = at.Update(ctx, wanted, metav1.UpdateOptions{})
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -28,7 +27,7 @@ type Server struct {
 
 // Start serves, registers with the API server, and returns when the API server calls it.
 func Start(ctx context.Context, cfg *rest.Config, log *slog.Logger) (*Server, error) {
-	s, err := serve(ctx, log, map[string]Admit{"/clusters": admitCluster, "/bindings": admitBinding, "/delay": delay})
+	s, err := serve(ctx, log, map[string]Admit{"/clusters": admitCluster, "/bindings": admitBinding})
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +91,6 @@ func (s *Server) register(ctx context.Context, cfg *rest.Config) error {
 	if err := s.installMutating(ctx, client, s.clustersHook(), s.bindingsHook()); err != nil {
 		return err
 	}
-	if err := s.installValidating(ctx, client); err != nil {
-		return err
-	}
 	return awaitStamping(ctx, cfg)
 }
 
@@ -129,25 +125,6 @@ func answer(decide Admit) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(review) // the caller is gone when this fails
 	}
-}
-
-// delay holds a write back for as long as the object's annotation asks.
-func delay(ctx context.Context, request *admissionv1.AdmissionRequest) ([]Patch, error) {
-	object := metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(request.Object.Raw, &object); err != nil {
-		return nil, fmt.Errorf("decode object: %w", err)
-	}
-	wanted, err := time.ParseDuration(object.Annotations[api.FaultAdmissionDelay])
-	if err != nil {
-		return nil, fmt.Errorf("read annotation %s: %w", api.FaultAdmissionDelay, err)
-	}
-	timer := time.NewTimer(wanted)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return nil, nil
 }
 
 // selfSigned makes a certificate for 127.0.0.1 and the PEM bundle that trusts it.
