@@ -238,17 +238,23 @@ func (w *object) take(cmd *cobra.Command, verb order, arg string) error {
 	return nil
 }
 
-// aim finds the workflow of an order.
+// aim finds the workflow of an order. One about a binding is for the failover of its application while that moves it, or
+// where no failover of a cluster concerns it: such a one would move it whatever the other was told.
 func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope queue.Scope, err error) {
 	if scope, err = w.scope(ctx, s); err != nil {
 		return to, scope, err
 	}
 	cluster := w.cluster
 	if cluster == "" {
-		if to, runs := s.applicationOf(ctx, scope.Binding); runs {
+		to, runs, moves := s.applicationOf(ctx, scope.Binding)
+		if moves {
 			return to, scope, nil
 		}
-		if cluster, err = s.clusterOf(ctx, scope.Binding, held); err != nil {
+		cluster, err = s.clusterOf(ctx, scope.Binding, held)
+		if runs && !held && errors.Is(err, orders.ErrNotFound) {
+			return to, scope, nil
+		}
+		if err != nil {
 			return to, scope, err
 		}
 	}
@@ -319,11 +325,15 @@ func unseenHolds(key karmada.BindingKey, found []string, err error) error {
 	return fmt.Errorf("cannot read which clusters hold a copy of %s: %w; say which with --cluster%s", key, err, concerned)
 }
 
-// applicationOf is the failover of an application, where one runs.
-func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey) (to orders.Target, runs bool) {
+// applicationOf is the failover of an application, where one runs, and whether a migration of it does.
+func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey) (to orders.Target, runs, moves bool) {
 	id := workflows.ApplicationFailoverID(s.config.Instance, key)
 	running, err := process.Owners{Client: s.temporal.Client}.Running(ctx, id)
-	return orders.Target{WorkflowID: id, Name: key.String()}, err == nil && running
+	if runs = err == nil && running; runs {
+		status, err := s.source().Application(ctx, key)
+		moves = err == nil && status.Move != nil
+	}
+	return orders.Target{WorkflowID: id, Name: key.String()}, runs, moves
 }
 
 // heldOn are the clusters on which a Lifeboat task holds a copy of a binding, none for an unknown binding.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -38,6 +39,8 @@ type office struct {
 	running map[string]workflows.FailoverStatus // by cluster
 	pacer   *workflows.PacerStatus              // nil: none runs
 	listed  []string                            // the queries of lists
+	// application is the failover of that of every binding, nil: none runs.
+	application *workflows.ApplicationStatus
 }
 
 func (o *office) Close() {}
@@ -55,7 +58,12 @@ func (o *office) take(u client.UpdateWorkflowOptions) (client.WorkflowUpdateHand
 	return handle, nil
 }
 
-func (*office) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (o *office) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if o.application != nil {
+		return &workflowservice.DescribeWorkflowExecutionResponse{
+			WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING},
+		}, nil
+	}
 	return nil, serviceerror.NewNotFound("no failover of an application")
 }
 
@@ -88,6 +96,9 @@ func (o *office) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (co
 		if id == workflows.ClusterFailoverID("", cluster) {
 			return flowtest.Answer(s), nil
 		}
+	}
+	if o.application != nil && strings.HasPrefix(id, workflows.ApplicationFailoverPrefix("")) {
+		return flowtest.Answer(*o.application), nil
 	}
 	if o.pacer != nil && id == workflows.FleetPacerID("") {
 		return flowtest.Answer(*o.pacer), nil
@@ -133,6 +144,40 @@ const (
 	cartKey   = `"binding":{"namespace":"shop","name":"cart-deployment"}`
 	failover1 = "cluster-failover/member1"
 )
+
+// The failover of a cluster moves a binding whatever that of its application was told.
+//
+// Rules: R4.13-9.
+func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t *testing.T) {
+	const application = "application-failover/shop/cart-deployment"
+	moves := workflows.ApplicationState{Move: &workflows.Migration{}}
+	for name, c := range map[string]struct {
+		line    string
+		state   workflows.ApplicationState
+		cluster string // whose failover concerns it
+		want    string
+	}{
+		"its cluster fails, too":              {line: "pause", cluster: "member1", want: failover1},
+		"its cluster fails, and it moves":     {line: "pause", cluster: "member1", state: moves, want: application},
+		"no cluster fails":                    {line: "cancel", want: application},
+		"an order that only clusters take":    {line: "skip", cluster: "member1", want: failover1},
+		"a put-back while it moves":           {line: "put-back", state: moves, want: application},
+		"a put-back of what a move left held": {line: "put-back", want: "cluster-failover/member3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &office{application: &workflows.ApplicationStatus{ApplicationState: c.state}, running: map[string]workflows.FailoverStatus{}}
+			if c.cluster != "" {
+				o.running[c.cluster] = waits("cart-deployment")
+			}
+			out, code := o.tell(t, c.line, "shop/cart-deployment", "--who", "ada", "--reason", "a drill", "--yes")
+			require.Equal(t, process.ExitOK, code, out)
+			require.Equal(t, c.want, o.id)
+		})
+	}
+	o := &office{application: &workflows.ApplicationStatus{}, running: map[string]workflows.FailoverStatus{}}
+	out, code := o.tell(t, "put-back", "shop/till-deployment", "--who", "ada", "--reason", "a drill", "--yes")
+	require.Equal(t, process.ExitNotFound, code, out, "nothing of it is held")
+}
 
 func TestOrders_GoToTheirWorkflowAndNameWhatTheyLeave(t *testing.T) {
 	for line, c := range map[string]struct{ id, update, sent string }{

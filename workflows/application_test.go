@@ -296,6 +296,29 @@ func TestApplicationFailover_Orders(t *testing.T) {
 	s.movedOnce(15 * time.Minute)
 }
 
+// Where an operator places it by hand after a cancel, the cancel holds until the new copy is Healthy.
+//
+// Rules: R4.13-9.
+func TestApplicationFailover_CancelledAndPlacedByHand_HoldsUntilItIsHealthy(t *testing.T) {
+	s, key := unhealthy(t)
+	open := false
+	s.at(time.Minute, func() {
+		s.orderApp(key, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: jane}, Binding: key})
+	})
+	s.at(90*time.Second, func() {
+		s.world.Change(key, func(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m3", Replicas: 2}} })
+		s.health(key, "m3", karmada.HealthUnknown)
+	})
+	s.at(20*time.Minute, func() {
+		open = true
+		require.Equal(t, phase.ApplicationStopped, s.applicationStatus(key).Phase, "nothing is known of the new copy")
+		s.health(key, "m3", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationCancelled)
+	require.True(t, open)
+	require.Empty(t, s.world.Log("evict"))
+}
+
 // A migration holds the dependents before it needs a permit. An order that comes meanwhile counts.
 //
 // Rules: R4.13-9, R4.10-1.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -25,6 +26,7 @@ type failover struct {
 	st       *workflows.ApplicationState
 	dirty    bool // something was received since the last turn
 	stale    bool // the application may have changed since the last look
+	starting bool // the server has not answered for the start of the migration
 	waited   bool // this run has waited at least once
 	// cancelRequested: the server takes one cancellation request in a run; the next run takes another.
 	cancelRequested bool
@@ -157,19 +159,6 @@ func (f *failover) look() {
 	arrive(f.st, seen.Copies)
 }
 
-// arrive keeps where the last migration brought the application. After its end that is looked for until every copy has a
-// revision: one that was just placed has no Work yet.
-func arrive(st *workflows.ApplicationState, copies []rules.CopyHealth) {
-	if len(st.Before) == 0 {
-		return
-	}
-	st.Arrivals = st.Arrivals.Add(copies, st.Before)
-	unknown := slices.ContainsFunc(copies, func(c rules.CopyHealth) bool { return c.Revision == "" })
-	if st.Move == nil && !unknown {
-		st.Before = nil
-	}
-}
-
 // step is what the failover does next: it waits in a phase, until a moment or a message, or acts.
 type step struct {
 	phase   phase.Application
@@ -192,7 +181,7 @@ func (f *failover) decide() step {
 		return f.decideMoving()
 	case st.Look.Gone:
 		return step{phase: phase.ApplicationGone, reason: reason.BindingGone}
-	case len(st.Clocks) == 0 && (st.Look.Unfit.Reason == reason.None || len(st.Look.Copies) > 0): // of a malformed binding no copy is known
+	case f.over():
 		return f.decideEnd()
 	case st.Stopped != nil:
 		return step{phase: phase.ApplicationStopped, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line() + "; it stays so until it is healthy, or resumed"}
@@ -200,6 +189,16 @@ func (f *failover) decide() step {
 		return step{phase: phase.ApplicationBlocked, reason: st.Look.Unfit.Reason, message: st.Look.Unfit.Message, attention: true}
 	}
 	return f.decideUnhealthy()
+}
+
+// over reports whether no copy is Unhealthy; after a cancel, which holds until then, whether every copy is Healthy.
+func (f *failover) over() bool {
+	look := &f.st.Look
+	if len(f.st.Clocks) > 0 || look.Unfit.Reason != reason.None && len(look.Copies) == 0 { // of a malformed binding no copy is known
+		return false
+	}
+	unproven := slices.ContainsFunc(look.Copies, func(c rules.CopyHealth) bool { return c.Health != karmada.HealthHealthy })
+	return f.st.Stopped == nil || len(look.Copies) > 0 && !unproven
 }
 
 // decideEnd: every copy is healthy again.

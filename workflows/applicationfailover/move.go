@@ -92,7 +92,10 @@ func (f *failover) move(clock rules.UnhealthyClock) {
 		st.Before = append(st.Before, c.Cluster)
 	}
 	st.Check, st.Permit, st.Approval = nil, pace.Permit{}, nil
-	if err := flow.StartMigration(f.ctx, flow.Start{Params: params, Summary: "Move " + st.Look.Resource + " off " + clock.Cluster + ": it is Unhealthy there"}); err != nil {
+	f.starting = true
+	err := flow.StartMigration(f.ctx, flow.Start{Params: params, Summary: "Move " + st.Look.Resource + " off " + clock.Cluster + ": it is Unhealthy there"})
+	f.starting = false
+	if err != nil {
 		st.Move = nil
 		f.block(reason.Conflict, "a migration off "+clock.Cluster+" could not begin: "+err.Error())
 		return
@@ -171,6 +174,19 @@ func (f *failover) finished(r record.Result) {
 	}
 }
 
+// arrive keeps where the last migration brought the application. After its end that is looked for until every copy has a
+// revision: one that was just placed has no Work yet.
+func arrive(st *workflows.ApplicationState, copies []rules.CopyHealth) {
+	if len(st.Before) == 0 {
+		return
+	}
+	st.Arrivals = st.Arrivals.Add(copies, st.Before)
+	unknown := slices.ContainsFunc(copies, func(c rules.CopyHealth) bool { return c.Revision == "" })
+	if st.Move == nil && !unknown {
+		st.Before = nil
+	}
+}
+
 // wakeSilent signals a migration that has not reported for long: one that was terminated reports no end.
 func (f *failover) wakeSilent() {
 	m := f.st.Move
@@ -183,8 +199,11 @@ func (f *failover) wakeSilent() {
 	})
 }
 
-// signal sends a signal to the migration.
+// signal sends a signal to the migration. The server refuses one to a migration that it has not started yet.
 func (f *failover) signal(ctx workflow.Context, name string, message any) {
+	if err := workflow.Await(ctx, func() bool { return !f.starting }); err != nil || f.st.Move == nil {
+		return
+	}
 	id := workflows.BindingMigrationID(f.instance, f.st.Cluster, f.st.Key)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", name, message).Get(ctx, nil); err != nil {
 		f.log.Warn("the migration is not running any more", "error", err)

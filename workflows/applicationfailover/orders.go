@@ -110,6 +110,7 @@ func (f *failover) snooze(o workflows.SnoozeOrder) string {
 	if until := f.now().Add(length); f.st.Snoozed == nil || f.st.Snoozed.Until.Before(until) {
 		f.st.Snoozed = &workflows.Snooze{ScopedOrder: o.ScopedOrder, At: f.now(), Until: until}
 	}
+	f.dirty = true
 	return "snoozed until " + f.st.Snoozed.Until.Format(time.TimeOnly)
 }
 
@@ -117,7 +118,7 @@ func (f *failover) snooze(o workflows.SnoozeOrder) string {
 func (f *failover) approve(o workflows.ScopedOrder) string {
 	f.ordered(workflows.UpdateApprove, o.Order)
 	f.st.Approval = &queue.Approval{Who: o.Who, Why: o.Reason, At: f.now(), Attempt: f.st.Attempt + 1, ForOne: o.One()}
-	f.st.RetryAt = time.Time{}
+	f.st.RetryAt, f.dirty = time.Time{}, true
 	return "approved: its next move needs no other approval"
 }
 
