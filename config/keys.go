@@ -108,7 +108,7 @@ func (c *Config) migrationKeys() []key {
 		fixed(boolean("recovery.freezeTolerationsWhenHalted", &c.Recovery.FreezeTolerationsHalted,
 			"Toleration clocks stand still while the fleet is halted.")),
 		choice("drain.onDeletion", &c.OnDeletion, []rules.DeletionPolicy{rules.DeletionIgnore, rules.DeletionDrain},
-			"What a deletion timestamp on a cluster means: leave it to Karmada, or drain the cluster."),
+			"What a deletion timestamp on a cluster means: leave it to Karmada, or drain the cluster. Karmada deletes every copy on it at once all the same: to lose none, drain first, and then unjoin."),
 		boolean("capacity.unknownIsRoom", &c.Capacity.UnknownIsRoom,
 			"A surviving cluster whose capacity is not known counts as having room."),
 		choice("capacity.staticWeights", &c.Capacity.StaticWeights, []StaticWeights{StaticWeightsMove, StaticWeightsBlock},
