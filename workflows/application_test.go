@@ -296,6 +296,23 @@ func TestApplicationFailover_Orders(t *testing.T) {
 	s.movedOnce(15 * time.Minute)
 }
 
+// A put-back that the migration refuses has that for its answer.
+//
+// Rules: R4.9-57, R4.13-9.
+func TestApplicationFailover_PutBackThatIsRefused_IsAnsweredSo(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.HealthyAfter = 5 * time.Minute
+	var asked *answer
+	s.at(tolerated+2*time.Minute, func() {
+		s.world.SetReady("m1", false)
+		order := workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: jane}}
+		asked = s.update(workflows.ApplicationFailoverID("", key), workflows.UpdatePutBack, "back", order)
+	})
+	s.at(tolerated+3*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.ErrorContains(t, asked.err, "not Ready")
+}
+
 // Where an operator places it by hand after a cancel, the cancel holds until the new copy is Healthy.
 //
 // Rules: R4.13-9.

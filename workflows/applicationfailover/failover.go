@@ -33,6 +33,7 @@ type failover struct {
 	alarm           flow.Alarm
 	poll            time.Time // when it looks at the latest
 	inbox           flow.Messages
+	held            flow.HeldOrders
 	trail           flow.TrailWriter
 	shown           string // as the search attributes have it
 }
@@ -181,7 +182,7 @@ func (f *failover) decide() step {
 		return f.decideMoving()
 	case st.Look.Gone:
 		return step{phase: phase.ApplicationGone, reason: reason.BindingGone}
-	case f.over():
+	case over(st):
 		return f.decideEnd()
 	case st.Stopped != nil:
 		return step{phase: phase.ApplicationStopped, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line() + "; it stays so until it is healthy, or resumed"}
@@ -192,13 +193,13 @@ func (f *failover) decide() step {
 }
 
 // over reports whether no copy is Unhealthy; after a cancel, which holds until then, whether every copy is Healthy.
-func (f *failover) over() bool {
-	look := &f.st.Look
-	if len(f.st.Clocks) > 0 || look.Unfit.Reason != reason.None && len(look.Copies) == 0 { // of a malformed binding no copy is known
+func over(st *workflows.ApplicationState) bool {
+	look := &st.Look
+	if len(st.Clocks) > 0 || look.Unfit.Reason != reason.None && len(look.Copies) == 0 { // of a malformed binding no copy is known
 		return false
 	}
 	unproven := slices.ContainsFunc(look.Copies, func(c rules.CopyHealth) bool { return c.Health != karmada.HealthHealthy })
-	return f.st.Stopped == nil || len(look.Copies) > 0 && !unproven
+	return st.Stopped == nil || len(look.Copies) > 0 && !unproven
 }
 
 // decideEnd: every copy is healthy again.

@@ -140,6 +140,7 @@ func (f *failover) reported(r activities.MigrationReport) {
 	case r.FailoverID != st.FailoverID || st.Move == nil || r.Attempt != st.Attempt:
 		return
 	}
+	f.held.Reported(r)
 	f.trail.AddActs(workflows.BindingMigrationID(f.instance, st.Cluster, r.Key), r)
 	f.stale = f.stale || st.Move.Placed != r.Placed || r.Result != nil
 	st.Move.Progressed(r, f.now())

@@ -137,10 +137,11 @@ func (f *failover) orderOf(verb, description string) flow.Update {
 		}
 		return f.refuseOrder(o)
 	}
-	return flow.Ordered(verb, description, refuse, func(o workflows.BindingOrder) string {
+	return flow.Awaited(verb, description, refuse, func(ctx workflow.Context, o workflows.BindingOrder) (string, error) {
+		o.ID, o.Binding = workflow.GetCurrentUpdateInfo(ctx).ID, f.st.Key
 		f.ordered(verb, o.Order)
 		f.forward(verb, o.CancelOrder)
-		return verb + " is sent to the migration off " + f.st.Cluster + "; see its status"
+		return f.held.Await(ctx, verb, o, verb+" is sent to the migration off "+f.st.Cluster+"; see its status")
 	})
 }
 

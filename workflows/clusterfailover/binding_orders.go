@@ -2,10 +2,7 @@ package clusterfailover
 
 import (
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -21,17 +18,15 @@ type bindingOrders struct {
 	*run
 	outcomes   *outcomes
 	migrations *migrations
-	heldAsks   []*heldAsk // orders about held copies that wait for their answer
+	held       flow.HeldOrders
 }
 
 // refuseHeld answers those whose orders come too late.
 func (b *bindingOrders) refuseHeld() {
-	for _, ask := range b.heldAsks {
-		ask.done = true
-		if slices.ContainsFunc(b.orders.bindings, func(v bindingVerb) bool { return v.ID == ask.order.ID }) {
-			ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", workflows.ErrorClosing))
-		}
+	for _, v := range b.orders.bindings {
+		b.held.Refuse(v.ID, temporal.NewApplicationError("this failover has just ended; ask again", workflows.ErrorClosing))
 	}
+	b.held.Over()
 }
 
 // orderOf is an order about one binding.
@@ -39,7 +34,11 @@ func (b *bindingOrders) orderOf(verb, description string) flow.Update {
 	return flow.Awaited(verb, description, func(o workflows.BindingOrder) error { return b.refuseOne(verb, o) },
 		func(ctx workflow.Context, o workflows.BindingOrder) (string, error) {
 			o.ID = workflow.GetCurrentUpdateInfo(ctx).ID
-			return b.awaitHeld(ctx, verb, o, b.orderOne(verb, o))
+			answer := b.orderOne(verb, o)
+			if verb != workflows.UpdatePutBack && verb != workflows.UpdateRelease {
+				return answer, nil
+			}
+			return b.held.Await(ctx, verb, o, answer)
 		})
 }
 
@@ -115,35 +114,6 @@ func (b *bindingOrders) orderOne(verb string, o workflows.BindingOrder) string {
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"
 }
 
-// awaitHeld waits a while for what becomes of an order about a held copy: a refusal is the answer.
-func (b *bindingOrders) awaitHeld(ctx workflow.Context, verb string, o workflows.BindingOrder, answer string) (string, error) {
-	if verb != workflows.UpdatePutBack && verb != workflows.UpdateRelease {
-		return answer, nil
-	}
-	ask := &heldAsk{verb: verb, order: o, reply: reply{answer: answer}}
-	b.heldAsks = append(b.heldAsks, ask)
-	live, _ := workflow.NewDisconnectedContext(ctx)
-	_, err := workflow.AwaitWithTimeout(live, heldPatience, func() bool { return ask.done })
-	b.heldAsks = slices.DeleteFunc(b.heldAsks, func(a *heldAsk) bool { return a == ask })
-	if err != nil {
-		return "", err
-	}
-	return ask.answer, ask.err
-}
-
-// answerHeld answers the orders that a migration's report decides.
-func (b *bindingOrders) answerHeld(r activities.MigrationReport) {
-	for _, ask := range b.heldAsks {
-		switch {
-		case ask.order.Binding != r.Key:
-		case r.RefusedID == ask.order.ID:
-			ask.end("", flow.Refused(r.Refused))
-		case r.Result != nil:
-			ask.ended(*r.Result)
-		}
-	}
-}
-
 // obeyOne carries an order about one binding out: on its migration, on the queue, or on
 // a task that an ended migration left behind.
 func (b *bindingOrders) obeyOne(v bindingVerb) {
@@ -196,7 +166,7 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	}
 	if !b.enforcing() {
 		b.log.Warn("an order is not carried out", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who, "mode", b.st.Terms.Mode)
-		b.answerLate(v, "this failover observes: it has written nothing that could be taken back")
+		b.held.Refuse(v.ID, flow.Refused("this failover observes: it has written nothing that could be taken back"))
 		return
 	}
 	st := workflows.MigrationState{Start: workflows.StartAdopt}
@@ -210,7 +180,7 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	b.migrations.awaitStarts()
 	move, moving := b.st.Migrations[v.Binding.String()]
 	if !moving {
-		b.answerLate(v, "no migration could be started for it; order it again")
+		b.held.Refuse(v.ID, flow.Refused("no migration could be started for it; order it again"))
 		return
 	}
 	move.Ordered = v.asMigrationOrder()
@@ -218,37 +188,4 @@ func (b *bindingOrders) takeNamed(v bindingVerb) {
 	if !move.Named {
 		b.migrations.signal(move, workflows.SignalMigrationOrder, *move.Ordered) // it ran already, unknown to this run
 	}
-}
-
-// answerLate refuses an order about a held copy that was accepted before.
-func (b *bindingOrders) answerLate(v bindingVerb, why string) {
-	for _, ask := range b.heldAsks {
-		if ask.order.ID == v.ID {
-			ask.end("", flow.Refused(why))
-		}
-	}
-}
-
-// heldPatience is how long a put-back or a release waits for what its migration says. The restore
-// itself may take longer: then the order stands, and the status says how it goes on.
-const heldPatience = 10 * time.Second
-
-// heldAsk is a put-back or a release until its migration answers.
-type heldAsk struct {
-	verb  string
-	order workflows.BindingOrder
-	reply
-}
-
-// ended is the answer that an outcome is.
-func (a *heldAsk) ended(r record.Result) {
-	did := r.Outcome == phase.OutcomeMigrated
-	if a.verb == workflows.UpdatePutBack { // where nothing was written, nothing is to be put back
-		did = r.Outcome == phase.OutcomeRestored || r.Outcome == phase.OutcomeAbandoned
-	}
-	if did {
-		a.end(string(r.Outcome)+": "+r.Key.String(), nil)
-		return
-	}
-	a.end("", flow.Refused(strings.TrimRight(string(r.Outcome)+", "+string(r.Reason)+": "+r.Message, ": ")))
 }

@@ -29,10 +29,10 @@ func (co *clusterOrders) askCluster(ctx workflow.Context, by workflows.Order, ob
 	ask := &clusterAsk{by: by, obey: obey}
 	co.asks, co.dirty = append(co.asks, ask), true
 	live, _ := workflow.NewDisconnectedContext(ctx)
-	if err := workflow.Await(live, func() bool { return ask.done }); err != nil {
+	if err := workflow.Await(live, func() bool { return ask.Done }); err != nil {
 		return "", err
 	}
-	return ask.answer, ask.err
+	return ask.Answer, ask.Err
 }
 
 // obey carries out orders about what stands on the cluster, in their order. They
@@ -45,8 +45,8 @@ func (co *clusterOrders) obey() {
 		}
 		ask := co.asks[0]
 		co.asks, co.dirty = co.asks[1:], true
-		ask.end(ask.obey())
-		if ask.err == nil {
+		ask.End(ask.obey())
+		if ask.Err == nil {
 			co.clusterDirty = true
 			co.judgement.assess() // before anything is done under the taints of a moment ago
 		}
@@ -56,7 +56,7 @@ func (co *clusterOrders) obey() {
 // refuseAsks refuses orders that come too late.
 func (co *clusterOrders) refuseAsks() {
 	for _, ask := range co.asks {
-		ask.end("", temporal.NewApplicationError("this failover has just ended; ask again", workflows.ErrorClosing))
+		ask.End("", temporal.NewApplicationError("this failover has just ended; ask again", workflows.ErrorClosing))
 	}
 	co.asks = nil
 }

@@ -56,9 +56,9 @@ func (f *failover) obeyEnforce(o failoverOrders) {
 	switch {
 	case o.enforce == nil:
 	case o.cancel != nil:
-		o.enforce.end("", flow.Refused("it was cancelled meanwhile by "+o.cancel.Who))
+		o.enforce.End("", flow.Refused("it was cancelled meanwhile by "+o.cancel.Who))
 	default:
-		o.enforce.end(f.beginEnforcing(o.enforce))
+		o.enforce.End(f.beginEnforcing(o.enforce))
 	}
 }
 
@@ -166,11 +166,11 @@ func (w *wholeOrders) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) 
 	asked := &enforcement{order: o.Order, paused: w.st.Paused}
 	w.orders.enforce, w.dirty = asked, true
 	live, _ := workflow.NewDisconnectedContext(ctx) // a cancellation is an order, too, and is obeyed in its turn
-	err := workflow.Await(live, func() bool { return asked.done || w.st.Phase.Terminal() })
-	if err != nil || !asked.done {
+	err := workflow.Await(live, func() bool { return asked.Done || w.st.Phase.Terminal() })
+	if err != nil || !asked.Done {
 		return "", flow.Refused("this failover ended before it could be enforced")
 	}
-	return asked.answer, asked.err
+	return asked.Answer, asked.Err
 }
 
 func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {

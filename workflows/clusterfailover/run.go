@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
 )
@@ -103,7 +104,7 @@ type confirmation struct {
 type enforcement struct {
 	order  workflows.Order
 	paused *workflows.Order // the pause that stood when it was given: only that one ends with it
-	reply
+	flow.Reply
 }
 
 // clusterAsk is an order about what stands on the cluster (a drain, a taint, or the end
@@ -111,17 +112,8 @@ type enforcement struct {
 type clusterAsk struct {
 	by   workflows.Order
 	obey func() (string, error)
-	reply
+	flow.Reply
 }
-
-// reply is the answer of an order, once the main loop has it.
-type reply struct {
-	answer string
-	err    error
-	done   bool
-}
-
-func (r *reply) end(answer string, err error) { r.answer, r.err, r.done = answer, err, true }
 
 const (
 	// maxPlain is up to how many bytes a state is carried over as it is.

@@ -14,6 +14,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -144,10 +145,14 @@ func TestAPutBackThatCannotBeginIsRefused(t *testing.T) {
 	startsOf(t, 0, activities.StartAnswer{Refused: map[int]string{0: "odd"}}, nil, func(f *failover) {
 		v := bindingVerb{verb: workflows.UpdatePutBack, BindingOrder: workflows.BindingOrder{Binding: karmada.BindingKey{Namespace: "shop", Name: "held"}}}
 		v.ID = "it"
-		ask := &heldAsk{verb: v.verb, order: v.BindingOrder}
-		f.bindingOrders.heldAsks = append(f.bindingOrders.heldAsks, ask)
+		var refused error
+		workflow.Go(f.ctx, func(ctx workflow.Context) {
+			_, refused = f.bindingOrders.held.Await(ctx, v.verb, v.BindingOrder, "ordered")
+		})
+		flow.Yield(f.ctx)
 		f.bindingOrders.obeyOne(v)
-		require.ErrorContains(t, ask.err, "no migration could be started")
+		flow.Yield(f.ctx)
+		require.ErrorContains(t, refused, "no migration could be started")
 	})
 }
 
