@@ -217,7 +217,7 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 		return false, err
 	}
 	if out.take(check, at.binding, r.Cluster) {
-		a.findOldWork(ctx, at.binding, r.Cluster, out)
+		a.findOldWork(ctx, r, at.binding, out)
 		return true, nil
 	}
 	out.check = check
@@ -230,17 +230,16 @@ func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *Evi
 
 // findOldWork finds the old copy of an eviction that was found standing. Where it cannot be read the migration
 // looks for itself what stands.
-func (a evictor) findOldWork(ctx context.Context, b *karmada.Binding, cluster string, out *EvictResult) {
+func (a evictor) findOldWork(ctx context.Context, r EvictRequest, b *karmada.Binding, out *EvictResult) {
 	if out.End != EvictWritten {
 		return
 	}
-	work, err := a.Reader.WorkOf(ctx, b, cluster)
-	switch {
-	case err == nil:
-		out.OldWork = &work
-	case !errors.Is(err, karmada.ErrGone):
+	work, err := a.oldWork(ctx, b, r.MigrationRef)
+	if err != nil {
 		out.End, out.Reason, out.Message = EvictUnknown, reason.Unverified, err.Error()
+		return
 	}
+	out.OldWork = work
 }
 
 // stillMoves re-reads this binding's own reason to move: under the taints that
@@ -309,11 +308,11 @@ func (out *EvictResult) take(check Check, b *karmada.Binding, cluster string) (d
 }
 
 func (a evictor) writeEviction(ctx context.Context, r EvictRequest, b *karmada.Binding, out EvictResult, inside func() bool) (EvictResult, error) {
-	if work, err := a.Reader.WorkOf(ctx, b, r.Cluster); err == nil {
-		out.OldWork = &work
-	} else if !errors.Is(err, karmada.ErrGone) {
+	work, err := a.oldWork(ctx, b, r.MigrationRef)
+	if err != nil {
 		return EvictResult{}, err
 	}
+	out.OldWork = work
 	if !inside() {
 		out.End, out.Reason, out.Message = EvictRefused, reason.PermitPassed, "the moment of its permit has passed before the write"
 		return out, nil

@@ -54,17 +54,9 @@ func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 		return karmada.Work{}, err
 	}
 	work := DecodeWork(raw)
-	work.RetainsReplicas = retainsReplicas(raw)
+	manifest := manifestOf(raw)
+	work.RetainsReplicas = manifest != nil && manifest.Metadata.Labels[karmada.LabelRetainReplicas] == "true"
 	return work, nil
-}
-
-// retainsReplicas reports whether the first manifest in a Work carries Karmada's label for it.
-func retainsReplicas(raw []byte) bool {
-	var work workWire
-	if json.Unmarshal(raw, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
-		return false
-	}
-	return work.Spec.Workload.Manifests[0].Metadata.Labels[karmada.LabelRetainReplicas] == "true"
 }
 
 // workOf is the Work that WorkOf finds, in the form that the two media types ask for.
@@ -141,23 +133,31 @@ type workWire struct {
 	Metadata metaWire `json:"metadata"`
 	Spec     struct {
 		Workload struct {
-			Manifests []struct {
-				Metadata struct {
-					Labels map[string]string `json:"labels"`
-				} `json:"metadata"`
-				Spec json.RawMessage `json:"spec"`
-			} `json:"manifests"`
+			Manifests []manifestWire `json:"manifests"`
 		} `json:"workload"`
 	} `json:"spec"`
 }
 
-// workloadSpec is the spec of the first manifest in a Work, nil where there is none.
-func workloadSpec(raw []byte) (spec map[string]any) {
+type manifestWire struct {
+	Metadata struct {
+		Labels map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec json.RawMessage `json:"spec"`
+}
+
+// manifestOf is the first manifest in a Work, nil where there is none.
+func manifestOf(raw []byte) *manifestWire {
 	var work workWire
 	if json.Unmarshal(raw, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
 		return nil
 	}
-	if json.Unmarshal(work.Spec.Workload.Manifests[0].Spec, &spec) != nil {
+	return &work.Spec.Workload.Manifests[0]
+}
+
+// workloadSpec is the spec of the first manifest in a Work, nil where there is none.
+func workloadSpec(raw []byte) (spec map[string]any) {
+	manifest := manifestOf(raw)
+	if manifest == nil || json.Unmarshal(manifest.Spec, &spec) != nil {
 		return nil
 	}
 	return spec

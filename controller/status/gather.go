@@ -121,8 +121,8 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 // atOnce bounds the concurrent queries: without a worker each takes its whole timeout.
 const atOnce = 8
 
-// each calls query for every number below n, some at a time.
-func each(n int, query func(int)) {
+// Each calls query for every number below n, some at a time.
+func Each(n int, query func(int)) {
 	var all errgroup.Group
 	all.SetLimit(atOnce)
 	for i := range n {
@@ -141,7 +141,7 @@ func (s Source) Failovers(ctx context.Context) ([]Failover, error) {
 		return nil, err
 	}
 	answers, errs := make([]Failover, len(clusters)), make([]error, len(clusters))
-	each(len(clusters), func(n int) { answers[n], errs[n] = s.Failover(ctx, clusters[n]) })
+	Each(len(clusters), func(n int) { answers[n], errs[n] = s.Failover(ctx, clusters[n]) })
 	all := []Failover{}
 	for n, err := range errs {
 		if !errors.Is(err, ErrNotFound) { // else it is closed since
@@ -253,7 +253,7 @@ func (s Source) applications(ctx context.Context) (all []workflows.ApplicationSt
 	answers, errs := make([]workflows.ApplicationStatus, len(ids)), make([]error, len(ids))
 	within, cancel := context.WithTimeout(ctx, applicationsWithin)
 	defer cancel()
-	each(len(ids), func(n int) {
+	Each(len(ids), func(n int) {
 		answers[n], errs[n] = query[workflows.ApplicationStatus](within, s, ids[n], workflows.QueryStatus)
 	})
 	silent, why := 0, ""

@@ -17,7 +17,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -37,9 +36,6 @@ type Survey struct {
 	Instance string
 	Interval time.Duration
 }
-
-// atOnce bounds the concurrent queries: without a worker each takes its whole timeout.
-const atOnce = 8
 
 // Run queries the failovers of these clusters until ctx ends, and then publishes nothing.
 func (s *Survey) Run(ctx context.Context, clusters func() []string) {
@@ -69,15 +65,7 @@ func (s *Survey) Ask(ctx context.Context, clusters []string, before *telemetry.F
 		now.Pace = &pacer.Pace
 	}
 	answers := make([]answer, len(clusters))
-	var all errgroup.Group
-	all.SetLimit(atOnce)
-	for n, cluster := range clusters {
-		all.Go(func() error {
-			answers[n] = s.failover(ctx, cluster)
-			return nil
-		})
-	}
-	_ = all.Wait() // no answer is an error
+	status.Each(len(clusters), func(n int) { answers[n] = s.failover(ctx, clusters[n]) })
 	for n, cluster := range clusters {
 		a := answers[n]
 		if !a.runs {

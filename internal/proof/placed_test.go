@@ -94,7 +94,7 @@ func TestAnswered(t *testing.T) {
 		"it has not looked since":                     {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0)), reason: reason.RestoreUnanswered, ok: false},
 		"it said that nothing fits, after Lifeboat's": {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), reason: reason.NoClusterFit, ok: true},
 		"in the same second, as the API stores it":    {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason: reason.NoClusterFit, ok: true},
-		"no policy claims it: it will not look":       {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), func(b *karmada.Binding) { b.Unclaimed = true }), reason: reason.None, ok: true},
+		"no policy claims it, so it never looks":      {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), func(b *karmada.Binding) { b.Unclaimed = true }), reason: reason.None, ok: true},
 		"it had said so before":                       {binding: with(duplicated(), generation(5, 4), ours(fixtures.At(5)), noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
 		"it could not place all replicas":             {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason: reason.NotPlaced, ok: true},
 		"an old success is no answer":                 {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},

@@ -87,9 +87,9 @@ const holdAhead = 50
 // startHolds starts the migrations of the most urgent bindings with dependents. Such a migration
 // holds the dependents first, which may take long, and only then a permit is requested for it.
 func (d *dispatcher) startHolds() {
-	ahead, may := 0, d.waitForPermit()
+	ahead := 0
 	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
-		if m := d.st.Migrations[key]; m.Holds && (!m.WantsPermit || slices.Contains(may, key)) {
+		if m := d.st.Migrations[key]; m.Holds && (!m.WantsPermit || d.mayHavePermit(m)) {
 			ahead++
 		}
 	}
@@ -153,20 +153,21 @@ func (d *dispatcher) next() turn {
 	return best
 }
 
-// waitForPermit are the migrations that hold their dependents and may have a permit now: no operator
-// has paused or snoozed them since.
+// waitForPermit are the migrations that hold their dependents and may have a permit now.
 func (d *dispatcher) waitForPermit() (keys []string) {
 	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
-		m := d.st.Migrations[key]
-		if !m.WantsPermit || d.st.Queue.IsPaused(m.Key) {
-			continue
-		}
-		as := itemOf(m)
-		if due, _ := d.st.Queue.Due(d.now(), &as); !d.now().Before(due) {
+		if m := d.st.Migrations[key]; m.WantsPermit && d.mayHavePermit(m) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
+}
+
+// mayHavePermit: no operator has paused or snoozed it since it began.
+func (d *dispatcher) mayHavePermit(m workflows.Migration) bool {
+	as := itemOf(m)
+	due, _ := d.st.Queue.Due(d.now(), &as)
+	return !d.st.Queue.IsPaused(m.Key) && !d.now().Before(due)
 }
 
 // itemOf is a migration as it stood in the queue, as far as order and due time go.

@@ -137,8 +137,8 @@ func healthOf(b *api.Binding, cluster string) string {
 	return ""
 }
 
-func (s *scene) patchAs(user string, spec map[string]any) error {
-	_, err := api.MergePatch(s.t.Context(), s.as[user].Resource(api.ResourceBindings).Namespace("default"), s.name(), map[string]any{
+func (s *scene) patchSpec(spec map[string]any) error {
+	_, err := api.MergePatch(s.t.Context(), s.bindings(), s.name(), map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.get().ResourceVersion}, "spec": spec,
 	})
 	return err
@@ -153,7 +153,7 @@ func (s *scene) annotate(name string, value any) {
 // patch writes until no other writer comes between.
 func (s *scene) patch(spec func(*api.Binding) map[string]any) {
 	require.True(s.t, eventually(func() bool {
-		err := s.patchAs("admin", spec(s.get()))
+		err := s.patchSpec(spec(s.get()))
 		require.True(s.t, err == nil || apierrors.IsConflict(err), "%v", err)
 		return err == nil
 	}))
@@ -213,7 +213,7 @@ func refusesInvalid(s *scene) {
 		full[field] = value
 		var err error
 		require.True(s.t, eventually(func() bool { // the scheduler writes too
-			err = s.patchAs("admin", map[string]any{"gracefulEvictionTasks": []any{full}})
+			err = s.patchSpec(map[string]any{"gracefulEvictionTasks": []any{full}})
 			return !apierrors.IsConflict(err)
 		}))
 		return err

@@ -47,10 +47,8 @@ const binaries = "../../../bin"
 // world is a simulated Karmada on real servers of its own.
 type world struct {
 	client dynamic.Interface
-	// as gives clients for the users admin and lifeboat-worker.
-	as  map[string]dynamic.Interface
-	sim *karmada.Sim
-	cfg *rest.Config
+	sim    *karmada.Sim
+	cfg    *rest.Config
 }
 
 func start(t *testing.T, o karmada.Options) *world {
@@ -62,22 +60,17 @@ func start(t *testing.T, o karmada.Options) *world {
 	masters := []string{"system:masters"}
 	servers, err := server.Start(t.Context(), server.Options{
 		BinDir: binaries, Dir: t.TempDir(), NoUI: true, TemporalNamespace: "unused", Logger: log,
-		Users: []server.User{{Name: "admin", Groups: masters}, {Name: "lifeboat-worker", Groups: masters}},
+		Users: []server.User{{Name: "admin", Groups: masters}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Stop()) })
 
-	w := &world{as: map[string]dynamic.Interface{}}
-	for _, user := range []string{"admin", "lifeboat-worker"} {
-		cfg, err := servers.RESTConfig(user)
-		require.NoError(t, err)
-		cfg.QPS = -1
-		w.as[user], err = dynamic.NewForConfig(cfg)
-		require.NoError(t, err)
-		if user == "admin" {
-			w.cfg, w.client = cfg, w.as[user]
-		}
-	}
+	w := &world{}
+	w.cfg, err = servers.RESTConfig("admin")
+	require.NoError(t, err)
+	w.cfg.QPS = -1
+	w.client, err = dynamic.NewForConfig(w.cfg)
+	require.NoError(t, err)
 	require.NoError(t, karmada.InstallCRDs(t.Context(), w.cfg))
 	o.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.sim, err = karmada.Start(t.Context(), w.cfg, o)
