@@ -32,8 +32,6 @@ type Evidence struct {
 	Virtual []corev1.Taint
 	// SoftUnreadable: the cluster's soft taints can neither be read nor written.
 	SoftUnreadable bool
-	// Unwindowed: a Lifeboat taint about which no window decides may go.
-	Unwindowed bool
 }
 
 // Suspected reports whether a rule whose taint moves bindings matches, however long.
@@ -113,31 +111,21 @@ func (e Evidence) Leaving() []karmada.AddedTaint {
 	var out []karmada.AddedTaint
 	for _, t := range e.Ours {
 		ordered := t.Rule == karmada.DrainRule || t.Rule == karmada.TaintRule
-		if ordered || e.Removable(t) || !e.hasWindow(t) && karmada.Triggers(t.Effect) {
+		if ordered || e.Removable(t) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// hasWindow reports whether a window of this failover decides about a taint. For one without, the
-// recovery waited before it was confirmed.
-func (e Evidence) hasWindow(t karmada.AddedTaint) bool {
-	_, known := e.Windows[KeyOf(t)]
-	return known
-}
-
 // Removable reports whether a Lifeboat taint may go now.
 func (e Evidence) Removable(t karmada.AddedTaint) bool {
 	w, known := e.Windows[KeyOf(t)]
-	switch {
-	case known && e.TakenAway(t):
+	if known && e.TakenAway(t) {
 		// Of the taint nothing is left but Lifeboat's record. A rule that matches puts it back.
 		return !w.Matching && w.Last != Undecided
-	case !known:
-		return e.Unwindowed
 	}
-	return w.RemoveRipe(e.Judged)
+	return known && w.RemoveRipe(e.Judged)
 }
 
 // TakenAway reports whether another actor removed a taint that is recorded as Lifeboat's.

@@ -57,8 +57,7 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 			name:     "somebody took it away: only the record is left",
 			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(1), Ours: ours}, goes: 1, well: true,
 		},
-		{name: "a taint of no window stays", evidence: rules.Evidence{Ours: ours, Standing: standing}},
-		{name: "until it may go", evidence: rules.Evidence{Ours: ours, Standing: standing, Unwindowed: true}, goes: 1, well: true},
+		{name: "a taint of no window stays", evidence: rules.Evidence{Judged: fixtures.At(9999), Ours: ours, Standing: standing}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Len(t, row.evidence.Ripe(), row.put)
@@ -92,14 +91,14 @@ func TestEvidence_LeavingAreTheTaintsOfOrdersAndOfWindowsThatHavePassed(t *testi
 		{Rule: "slow", Key: "slow", Effect: corev1.TaintEffectNoExecute},
 		{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute},
 		{Rule: karmada.TaintRule, Key: "ordered", Effect: corev1.TaintEffectNoExecute},
-		{Rule: "before", Key: "before", Effect: corev1.TaintEffectNoExecute},
+		{Rule: "unknown", Key: "unknown", Effect: corev1.TaintEffectNoExecute},
 		{Rule: "cordon", Key: "cordon", Effect: corev1.TaintEffectNoSchedule},
 	}
 	e := rules.Evidence{
 		Windows: windowsOf(within, passed), Judged: fixtures.At(60), Ours: ours,
-		Standing: []string{"slow:NoExecute", "down:NoExecute", "ordered:NoExecute", "before:NoExecute", "cordon:NoSchedule"},
+		Standing: []string{"slow:NoExecute", "down:NoExecute", "ordered:NoExecute", "unknown:NoExecute", "cordon:NoSchedule"},
 	}
-	require.Equal(t, ours[1:4], e.Leaving())
+	require.Equal(t, ours[1:3], e.Leaving())
 	require.True(t, e.CordonStands())
 	require.False(t, e.CordonMatches())
 	require.False(t, e.Quiet(), "one of them has not been quiet for long")

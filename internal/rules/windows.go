@@ -93,6 +93,22 @@ func (w Windows) Advance(obs []RuleObservation, now time.Time) Windows {
 	return next
 }
 
+// Adopt begins a window for each Lifeboat taint that has none: an earlier run put it. Until its rule
+// decides, the rule counts as matching, because nothing says that the cluster has recovered. The default
+// duration counts where the rule is gone.
+func (w Windows) Adopt(ours []karmada.AddedTaint, now time.Time) Windows {
+	next := make(Windows, len(w)+len(ours))
+	maps.Copy(next, w)
+	for _, t := range ours {
+		if _, known := w[KeyOf(t)]; known || t.Key == karmada.EvacuatingTaintKey {
+			continue
+		}
+		taint := karmada.RuleTaint{Key: t.Key, Effect: t.Effect, RemoveOnMismatch: DefaultRemoveOnMismatch}
+		next[KeyOf(t)] = Window{Rule: t.Rule, Taint: taint, Last: Undecided, Matching: true, Since: now}
+	}
+	return next
+}
+
 func (w Window) see(o RuleObservation, known bool, now time.Time) Window {
 	matching, idle := w.Matching, w.Idle
 	switch o.Match {

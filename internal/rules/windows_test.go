@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,38 @@ func TestARefusedRuleRemovesNothing(t *testing.T) {
 	require.True(t, w[windowKey].Matching)
 	require.False(t, w[windowKey].RemoveRipe(fixtures.At(9999)))
 	require.False(t, w[windowKey].AddRipe(fixtures.At(9999)), "and confirms nothing either")
+}
+
+// A taint that an earlier run put has no window: one begins as if the rule matched, and goes on by what the rule says.
+//
+// Rules: R4.1-21, R4.1-23, R4.1-24.
+func TestAnAdoptedTaintIsRemovedOnlyAfterItsRuleHasMismatched(t *testing.T) {
+	ours := []karmada.AddedTaint{
+		{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect},
+		{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule},
+	}
+	refused := []rules.RuleObservation{{Rule: "unready", Match: rules.Undecided}}
+	for name, c := range map[string]struct {
+		first, last []rules.RuleObservation
+		at          int
+		removes     bool
+	}{
+		"the rule decides nothing":           {first: seen(rules.Undecided), last: seen(rules.Undecided), at: 9999},
+		"the rule is refused":                {first: refused, last: refused, at: 9999},
+		"it matches":                         {first: seen(rules.Matches), last: seen(rules.Matches), at: 9999},
+		"it mismatches, within its window":   {first: seen(rules.Mismatches), last: seen(rules.Mismatches), at: 179},
+		"it has mismatched":                  {first: seen(rules.Mismatches), last: seen(rules.Mismatches), at: 180, removes: true},
+		"the rule is gone, within a window":  {at: 179},
+		"the rule is gone":                   {at: 180, removes: true},
+		"it mismatches after it was refused": {first: refused, last: seen(rules.Mismatches), at: 9999},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rules.Windows(nil).Adopt(ours, fixtures.At(0)).Advance(c.first, fixtures.At(0))
+			w = w.Adopt(ours, fixtures.At(c.at)).Advance(c.last, fixtures.At(c.at))
+			require.Len(t, w, 1, "the evacuation taint has no rule")
+			require.Equal(t, c.removes, w[windowKey].RemoveRipe(fixtures.At(c.at)))
+		})
+	}
 }
 
 // Rules: R4.1-22.

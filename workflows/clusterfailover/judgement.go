@@ -56,6 +56,7 @@ func (j *judgement) take(a activities.Assessment, asked time.Time, facts int) {
 	j.judged = asked
 	j.st.UID, j.st.Seen, j.st.Turns = a.UID, a.Seen, a.Turns
 	j.st.Facts = slices.DeleteFunc(j.st.Facts, j.judgedSince)
+	j.st.Windows = j.st.Windows.Adopt(a.Ours, now)
 	for _, sight := range a.Sights {
 		j.st.Windows = j.st.Windows.Advance(sight, now)
 	}
@@ -197,7 +198,6 @@ func (j *judgement) evidence() rules.Evidence {
 	c := &j.st.Cluster
 	return rules.Evidence{
 		Windows: j.st.Windows, Judged: j.judged, Ours: c.Ours, Foreign: c.Foreign, Standing: c.Standing, Virtual: j.st.Virtual, SoftUnreadable: c.SoftUnreadable,
-		Unwindowed: c.OptedOut || j.now().Sub(j.st.Entered) >= rules.DefaultRemoveOnMismatch,
 	}
 }
 
