@@ -103,6 +103,7 @@ func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MigrationRef)
 		if w, err = k.Reader.Work(ctx, r.OldWork.Namespace, r.OldWork.Name); err == nil && w.UID != r.OldWork.UID {
 			return nil, nil
 		}
+		w.RetainsReplicas, w.PreservesCopy = r.OldWork.RetainsReplicas, r.OldWork.PreservesCopy // only metadata was read
 	}
 	if errors.Is(err, karmada.ErrGone) {
 		return nil, nil

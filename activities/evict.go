@@ -313,13 +313,18 @@ func (a evictor) writeEviction(ctx context.Context, r EvictRequest, b *karmada.B
 		return EvictResult{}, err
 	}
 	out.OldWork = work
+	b.Heed(work) // the pre-check read no Work
+	if cause, why := rules.Unsupported(b, out.check.Purge); cause != reason.None {
+		out.ends(EvictRefused, cause, why)
+		return out, nil
+	}
 	if !inside() {
-		out.End, out.Reason, out.Message = EvictRefused, reason.PermitPassed, "the moment of its permit has passed before the write"
+		out.ends(EvictRefused, reason.PermitPassed, "the moment of its permit has passed before the write")
 		return out, nil
 	}
 	after, err := a.Writer.Evict(ctx, EvictWrite{
 		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Reason: karmada.TaskReason,
-		Reschedule: out.check.Reschedule, Purge: r.Purge, Back: out.check.back(), State: out.check.state,
+		Reschedule: out.check.Reschedule, Purge: b.EffectivePurge(r.Purge), Back: out.check.back(), State: out.check.state,
 	})
 	switch {
 	case err == nil:

@@ -176,19 +176,79 @@ func TestKarmada5752PurgeIsFollowedByTheOldWorksUID(t *testing.T) {
 //
 // Rules: R4.8-13, R4.8-16.
 func TestEvict_PreservedCopyDirectly_WritesNothing(t *testing.T) {
-	for name, silent := range map[string]bool{"source answers": false, "source away and fenced": true} {
+	for name, c := range map[string]struct {
+		silent bool
+		by     func(*bench)
+	}{
+		"source answers":                            {by: app(fixtures.Preserves)},
+		"source away and fenced":                    {by: app(fixtures.Preserves), silent: true},
+		"source answers, the Work alone":            {by: workPreserves},
+		"source away and fenced, by the Work alone": {by: workPreserves, silent: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.does(app(fixtures.Preserves))
+			b.does(c.by)
 			maintained(b)
 			var fence *proof.Fence
-			if silent {
+			if c.silent {
 				b.world.SetReady("m1", false)
 				fence = b.vouched()
 			}
 			evictRow{reason: reason.CopyPreserved}.run(t, b, b.directly(fence))
 		})
 	}
+}
+
+// workPreserves sets the flag in the Work of app on m1 alone.
+func workPreserves(b *bench) {
+	old := b.world.Copies(appKey("app"))["m1"]
+	old.PreservesCopy = true
+	b.world.PutWork(old)
+}
+
+// Karmada obeys the Work, to which a change of the binding comes late, or no more once the cluster is out of it.
+//
+// Rules: R4.8-15.
+func TestEvict_WorkThatPreservesItsCopyGracefully_IsKept(t *testing.T) {
+	b := failing(t)
+	workPreserves(b)
+	evicted := b.evict()
+	require.Equal(t, activities.EvictWritten, evicted.End)
+	require.Equal(t, karmada.PurgeNever, b.task().PurgeMode)
+	ref := b.ref(evicted)
+	ref.OldWork = evicted.OldWork
+	b.pass(10 * time.Minute)
+	out := b.release(healthy(ref))
+	require.Equal(t, reason.PurgeNever, out.Reason)
+	require.True(t, out.Look.Preserved)
+
+	ref.OldWork, ref.WantWork = nil, true
+	adopted := b.look(ref)
+	require.True(t, adopted.Preserved, "a run that takes over reads the Work")
+	metadata := *evicted.OldWork
+	metadata.PreservesCopy = false
+	b.world.PutWork(metadata)
+	b.world.Relabelled = map[karmada.BindingKey]bool{appKey("app"): true}
+	ref.OldWork = evicted.OldWork
+	require.True(t, b.look(ref).OldWork.PreservesCopy, "found by its name, where only metadata is read, it is what it was")
+}
+
+// The task says what counted at the eviction. The flag of the Work counts all the same where a task says Gracefully.
+//
+// Rules: R4.8-15.
+func TestRelease_WorkThatPreservesItsCopyUnderAGracefulTask_IsNotReleased(t *testing.T) {
+	b := failing(t)
+	evicted := b.evict()
+	ref := b.ref(evicted)
+	require.Equal(t, karmada.PurgeGracefully, b.task().PurgeMode)
+	workPreserves(b)
+	ref.WantWork = true
+	look := b.look(ref)
+	require.Equal(t, karmada.PurgeNever, look.Purge)
+	ref.OldWork = look.OldWork
+	b.pass(10 * time.Minute)
+	require.Equal(t, reason.PurgeNever, b.release(healthy(ref)).Reason)
+	require.Empty(t, b.world.Log("release"))
 }
 
 // The flag counts as it stands at the release, whatever the task says.

@@ -58,7 +58,7 @@ type Observation struct {
 	// Purge is Lifeboat's task's purge mode, Never where the copy is preserved: what a run that
 	// takes it over goes by.
 	Purge karmada.PurgeMode `json:"purge,omitempty"`
-	// Preserved: the old copy outlives its Work, see [karmada.Binding.PreservesCopies].
+	// Preserved: the old copy outlives its Work, see [karmada.Binding.Heed].
 	Preserved bool `json:"preserved,omitempty"`
 	// State is what Lifeboat's task carries for the new copy: labels by name.
 	State map[string]string `json:"state,omitempty"`
@@ -107,14 +107,18 @@ func (a observer) Observe(ctx context.Context, r MigrationRef) (Observation, err
 	if gone {
 		return Observation{Gone: true}, nil
 	}
+	if !r.WantWork {
+		return a.observe(&b, fleet, r), nil
+	}
+	old, err := a.oldWork(ctx, &b, r)
+	if err != nil {
+		return Observation{}, classify("find old work of binding", r.Key.String(), err)
+	}
+	b.Heed(old)
 	o := a.observe(&b, fleet, r)
-	if r.WantWork {
-		if base := r.baseline(&b); len(base.Clusters) > 0 {
-			o.Baseline = &base
-		}
-		if o.OldWork, err = a.oldWork(ctx, &b, r); err != nil {
-			return Observation{}, classify("find old work of binding", r.Key.String(), err)
-		}
+	o.OldWork = old
+	if base := r.baseline(&b); len(base.Clusters) > 0 {
+		o.Baseline = &base
 	}
 	return o, nil
 }
@@ -125,6 +129,7 @@ func (a observer) read(ctx context.Context, r MigrationRef, write bool) (b karma
 	if b, gone, err = a.binding(ctx, r.Key, r.UID); gone || err != nil {
 		return b, nil, gone, err
 	}
+	b.Heed(r.OldWork)
 	if !write {
 		fleet, err = a.recent().Clusters(ctx)
 		return b, fleet, false, err

@@ -375,25 +375,45 @@ func TestTheWorkOfABindingIsFoundByItsPermanentID(t *testing.T) {
 	assert.ErrorIs(t, err, karmada.ErrInvalid, "without its id a Work cannot be told from others")
 }
 
-// Of a Deployment the whole Work is read, in the same requests: a label in its manifest says whose replicas count.
-func TestWorkOf_Deployment_TellsWhetherItsMembersKeepTheirReplicas(t *testing.T) {
-	for label, want := range map[string]bool{`"resourcetemplate.karmada.io/retain-replicas":"true"`: true, `"resourcetemplate.karmada.io/retain-replicas":"false"`: false, ``: false} {
-		requests := 0
-		client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			requests++
-			spec := `{"workload":{"manifests":[{"metadata":{"labels":{` + label + `}}}]}}`
-			if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata") {
-				spec = "{}"
-			}
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"metadata":{"name":"one-8fd8696fc","namespace":"karmada-es-m1","uid":"3","labels":{"resourcebinding.karmada.io/permanent-id":"id"}},"spec":`+spec+`}`)
-		}), Options{})
-		b := &karmada.Binding{
-			Key: karmada.BindingKey{Namespace: "n", Name: "x"}, PermanentID: "id",
-			Resource: karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "one"},
-		}
-		require.Equal(t, want, fixtures.Must(client.WorkOf(t.Context(), b, "m1"))(t).RetainsReplicas, label)
-		require.Equal(t, 1, requests)
+// The whole Work is read, in the same requests: its own flag says whether its copy is preserved, and of a Deployment
+// a label in its manifest says whose replicas count.
+//
+// Rules: R4.8-15.
+func TestWorkOf_TellsWhatItsSpecAndItsManifestSay(t *testing.T) {
+	const retains, preserves = `"resourcetemplate.karmada.io/retain-replicas":"true"`, `"preserveResourcesOnDeletion":true,`
+	deployment := karmada.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "one"}
+	configMap := karmada.Resource{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "one"}
+	for name, c := range map[string]struct {
+		resource       karmada.Resource
+		labels, fields string
+		retains        bool
+		preserves      bool
+	}{
+		"its members keep their replicas": {resource: deployment, labels: retains, retains: true},
+		"the label says no":               {resource: deployment, labels: `"resourcetemplate.karmada.io/retain-replicas":"false"`},
+		"another kind with the label":     {resource: configMap, labels: retains},
+		"nothing said":                    {resource: deployment},
+		"its copy is preserved":           {resource: deployment, fields: preserves, preserves: true},
+		"its copy is not preserved":       {resource: configMap, fields: `"preserveResourcesOnDeletion":false,`},
+		"another kind is preserved":       {resource: configMap, fields: preserves, preserves: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &karmada.Binding{Key: karmada.BindingKey{Namespace: "n", Name: "x"}, PermanentID: "id", Resource: c.resource}
+			requests := 0
+			client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				requests++
+				spec := `{` + c.fields + `"workload":{"manifests":[{"metadata":{"labels":{` + c.labels + `}}}]}}`
+				if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata") {
+					spec = "{}"
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"metadata":{"name":"`+workName(b)+`","namespace":"karmada-es-m1","uid":"3","labels":{"resourcebinding.karmada.io/permanent-id":"id"}},"spec":`+spec+`}`)
+			}), Options{})
+			work := fixtures.Must(client.WorkOf(t.Context(), b, "m1"))(t)
+			require.Equal(t, c.retains, work.RetainsReplicas)
+			require.Equal(t, c.preserves, work.PreservesCopy)
+			require.Equal(t, 1, requests)
+		})
 	}
 }
 

@@ -20,15 +20,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// DecodeWork reads the metadata of a Work (work.karmada.io/v1alpha1).
+// DecodeWork reads the metadata of a Work (work.karmada.io/v1alpha1), and whether it preserves its copy.
 func DecodeWork(raw []byte) karmada.Work {
 	var d decoding
-	_, meta := d.object(raw)
-	return karmada.Work{
+	outline, meta := d.object(raw)
+	work := karmada.Work{
 		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID,
 		Cluster:  strings.TrimPrefix(meta.Namespace, executionNamespacePrefix),
 		Deleting: meta.DeletionTimestamp != nil,
 	}
+	d.section("spec", outline.Spec).read("preserveResourcesOnDeletion", &work.PreservesCopy)
+	return work
 }
 
 // works reads Works, and ends them.
@@ -42,37 +44,33 @@ func (c *works) Work(ctx context.Context, namespace, name string) (karmada.Work,
 
 // WorkOf finds the Work of a binding on a cluster by the binding's permanent id. It looks first under the name that
 // Karmada gives it, for a list reads every Work of the cluster. Of several, one that is not being deleted wins. A
-// binding without that label is an ErrInvalid: nothing else identifies its Work. Only the metadata crosses the wire,
-// but of a Deployment the whole: whether the member's replicas are kept stands in the manifest.
+// binding without that label is an ErrInvalid: nothing else identifies its Work. The whole Work crosses the wire:
+// whether its copy is preserved stands in its spec, whether the members of a Deployment keep their replicas in the manifest.
 func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) (karmada.Work, error) {
-	one, many := acceptMetadata, acceptMetadataList
-	if b.Resource.GroupKind() == karmada.KindDeployment {
-		one, many = "", ""
-	}
-	raw, err := c.workOf(ctx, b, cluster, one, many)
+	raw, err := c.workOf(ctx, b, cluster)
 	if err != nil {
 		return karmada.Work{}, err
 	}
-	work := DecodeWork(raw)
-	manifest := manifestOf(raw)
-	work.RetainsReplicas = manifest != nil && manifest.Metadata.Labels[karmada.LabelRetainReplicas] == "true"
+	work, manifest := DecodeWork(raw), manifestOf(raw)
+	work.RetainsReplicas = manifest != nil && b.Resource.GroupKind() == karmada.KindDeployment &&
+		manifest.Metadata.Labels[karmada.LabelRetainReplicas] == "true"
 	return work, nil
 }
 
-// workOf is the Work that WorkOf finds, in the form that the two media types ask for.
-func (c *works) workOf(ctx context.Context, b *karmada.Binding, cluster, one, many string) (json.RawMessage, error) {
+// workOf is the Work that WorkOf finds.
+func (c *works) workOf(ctx context.Context, b *karmada.Binding, cluster string) (json.RawMessage, error) {
 	label, id := b.Key.Kind().PermanentIDLabel(), b.PermanentID
 	if id == "" {
 		return nil, fmt.Errorf("find work of %s on %s: %w: no label %s", b.Key, cluster, karmada.ErrInvalid, label)
 	}
 	raw, err := c.do(ctx, request{
-		verb: "get", resource: workResource, namespace: executionNamespacePrefix + cluster, name: workName(b), accept: one,
+		verb: "get", resource: workResource, namespace: executionNamespacePrefix + cluster, name: workName(b),
 	})
 	var named workWire
 	if found := DecodeWork(raw); err == nil && json.Unmarshal(raw, &named) == nil && named.Metadata.Labels[label] == id && !found.Deleting {
 		return raw, nil
 	}
-	items, err := c.listed(ctx, cluster, labels.Set{label: id}.String(), many)
+	items, err := c.listed(ctx, cluster, labels.Set{label: id}.String())
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +87,10 @@ func (c *works) workOf(ctx context.Context, b *karmada.Binding, cluster, one, ma
 }
 
 // listed are the Works on a cluster that a label selector selects.
-func (c *works) listed(ctx context.Context, cluster, selector, accept string) ([]json.RawMessage, error) {
+func (c *works) listed(ctx context.Context, cluster, selector string) ([]json.RawMessage, error) {
 	page, err := c.listPage(ctx, request{
 		verb: "list", resource: workResource, namespace: executionNamespacePrefix + cluster,
-		accept: accept, query: url.Values{"labelSelector": {selector}},
+		query: url.Values{"labelSelector": {selector}},
 	})
 	return page.Items, err
 }
@@ -100,7 +98,7 @@ func (c *works) listed(ctx context.Context, cluster, selector, accept string) ([
 // Revision is a hash of the workload as a cluster gets it: of the pod template of the first manifest in its Work, or
 // of the whole spec but the replicas where the kind has none. Scaling does not change it.
 func (c *works) Revision(ctx context.Context, b *karmada.Binding, cluster string) (string, error) {
-	raw, err := c.workOf(ctx, b, cluster, "", "")
+	raw, err := c.workOf(ctx, b, cluster)
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +177,7 @@ func (c *works) WorkloadLabels(ctx context.Context, bindings []*karmada.Binding,
 			}
 		}
 		for ids := range slices.Chunk(slices.Sorted(maps.Keys(keys)), idsPerList) {
-			items, err := c.listed(ctx, cluster, label+" in ("+strings.Join(ids, ",")+")", "")
+			items, err := c.listed(ctx, cluster, label+" in ("+strings.Join(ids, ",")+")")
 			if err != nil {
 				return nil, err
 			}

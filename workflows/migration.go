@@ -49,7 +49,7 @@ type MigrationState struct {
 	To        []string        `json:"to,omitempty"`
 	Placed    bool            `json:"placed,omitempty"`
 	OldWork   *karmada.Work   `json:"oldWork,omitempty"`
-	// Preserved: the old copy outlives its Work, by the binding's own spec.
+	// Preserved: the old copy outlives its Work, by the spec of either.
 	Preserved bool      `json:"preserved,omitempty"`
 	Began     time.Time `json:"began,omitzero"`
 	Entered   time.Time `json:"entered,omitzero"`

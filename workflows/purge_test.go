@@ -69,12 +69,23 @@ func TestPurgeModeNeverKeepsTheOldCopyForGood(t *testing.T) {
 //
 // Rules: R4.8-15.
 func TestMigration_PreservedCopyGracefully_IsKept(t *testing.T) {
-	s, key := outage(t, 5*time.Minute)
-	s.world.Change(key, fixtures.Preserves)
-	require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
-	require.Equal(t, reason.CopyPreserved, s.appResult().Reason)
-	require.Empty(t, s.world.Log("release"))
-	require.Equal(t, karmada.TaskReasonKept, s.task(key).Reason)
+	for name, preserve := range map[string]func(*story, karmada.BindingKey){
+		"by the binding": func(s *story, key karmada.BindingKey) { s.world.Change(key, fixtures.Preserves) },
+		"by the old Work alone": func(s *story, key karmada.BindingKey) {
+			old := s.world.Copies(key)["m1"]
+			old.PreservesCopy = true
+			s.world.PutWork(old)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key := outage(t, 5*time.Minute)
+			preserve(s, key)
+			require.Equal(t, phase.OutcomeKept, s.playApp().Outcome)
+			require.Equal(t, reason.CopyPreserved, s.appResult().Reason)
+			require.Empty(t, s.world.Log("release"))
+			require.Equal(t, karmada.TaskReasonKept, s.task(key).Reason)
+		})
+	}
 }
 
 // Rules: R4.8-16.

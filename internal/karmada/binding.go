@@ -169,6 +169,16 @@ type Work struct {
 	Deleting  bool
 	// RetainsReplicas: its workload carries LabelRetainReplicas. Read with the Work of a Deployment alone.
 	RetainsReplicas bool `json:",omitempty"`
+	// PreservesCopy is its own spec.preserveResourcesOnDeletion. Read with the Work of a binding alone.
+	PreservesCopy bool `json:",omitempty"`
+}
+
+// Heed notes what the old Work says about its copy; nil says nothing. Karmada's execution controller obeys
+// the flag in the Work. The binding controller copies it from the binding, but not to a cluster that has left
+// spec.clusters. If either flag is set, the copy counts as preserved. Where that is wrong, a copy stays until an operator
+// releases it, or nothing is written. The opposite error leaves a copy that runs unseen beside the new one.
+func (b *Binding) Heed(old *Work) {
+	b.PreservesCopies = b.PreservesCopies || old != nil && old.PreservesCopy
 }
 
 // Target finds a cluster in spec.clusters; index is -1 when it is no target.

@@ -31,7 +31,7 @@ func Unsupported(b *karmada.Binding, purge karmada.PurgeMode) (reason.Reason, st
 		return reason.Malformed, fmt.Sprintf("purge mode %q is none of Gracefully, Directly, Never", purge)
 	case b.PreservesCopies && purge == karmada.PurgeDirectly:
 		// Karmada starts the new copy as soon as the old Work is gone, and the copy of that Work runs on.
-		return reason.CopyPreserved, "spec.preserveResourcesOnDeletion is set: under purge mode Directly the new copy would start while the old one runs on"
+		return reason.CopyPreserved, "spec.preserveResourcesOnDeletion is set on it or its old Work: under purge mode Directly the new copy would start while the old one runs on"
 	}
 	return UnsupportedShape(b)
 }
