@@ -223,7 +223,8 @@ type WorkState struct {
 	Superseded bool `json:"superseded,omitempty"`
 	// Held is the reason of a task that keeps the Work for the parents of its binding, empty without one.
 	Held string `json:"held,omitempty"`
-	// Away: the cluster does not answer, so that nothing can be purged on it.
+	// Away: the cluster does not answer, so that nothing can be purged on it. With Gone: Karmada has dropped the
+	// Works of a cluster that was deleted while it did not answer, which proves nothing about the copy.
 	Away bool `json:"away,omitempty"`
 	// Orphaned: its binding was deleted, so that nothing follows it any more.
 	Orphaned bool `json:"orphaned,omitempty"`
@@ -235,10 +236,14 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 	if err != nil {
 		return WorkState{}, classify("observe work's binding", r.Key.String(), err)
 	}
-	out := WorkState{Orphaned: orphaned}
+	c, gone, err := a.cluster(ctx, r.Cluster, "")
+	if err != nil {
+		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
+	}
+	out := WorkState{Orphaned: orphaned, Away: gone || !c.Ready()}
 	w, err := a.Reader.Work(ctx, r.Work.Namespace, r.Work.Name)
 	if errors.Is(err, karmada.ErrGone) || (err == nil && w.UID != r.Work.UID) {
-		out.Gone = true
+		out.Gone, out.Away = true, out.Away && (gone || c.Deleting)
 		return out, nil
 	}
 	if err != nil {
@@ -248,11 +253,6 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 	if !orphaned {
 		out.Held = heldForParents(&b, r.Cluster)
 	}
-	c, gone, err := a.cluster(ctx, r.Cluster, "")
-	if err != nil {
-		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
-	}
-	out.Away = gone || !c.Ready()
 	out.Superseded = !out.Orphaned && b.ServesOn(r.Cluster) && !w.Deleting
 	return out, nil
 }

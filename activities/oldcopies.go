@@ -67,10 +67,10 @@ func (a leftovers) EndOldCopies(ctx context.Context, r EndRequest) (EndResult, e
 		case err != nil:
 			out.failed(err)
 			continue
-		case going == nil:
+		case going == nil && !c.Deleting: // see WorkState.Away
 			out.Ended = append(out.Ended, d)
 			continue
-		case !try || !going.Deleting:
+		case going == nil || !try || !going.Deleting:
 			continue
 		}
 		if err := a.clock.Wait(ctx, time.Duration(out.Asked)*endPause-since()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,6 +19,7 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 		b.world.PutWork(karmada.Work{Namespace: "karmada-es-m1", Name: "old", Cluster: "m1", UID: "w1"})
 	}
 	gone := func(b *bench) { b.world.DropWork("karmada-es-m1", "old") }
+	deleting := func(b *bench) { b.world.ChangeCluster("m1", fixtures.DeletingCluster) }
 	for name, c := range map[string]struct {
 		world        func(*bench)
 		ask          func(*bench, *activities.EndRequest)
@@ -35,6 +37,8 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 		}, ended: 1},
 		"another Work has its name":                      {ask: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].UID = "w0" }, ended: 1},
 		"the Work is gone":                               {world: gone, ended: 1},
+		"the cluster is being deleted":                   {world: deleting, asked: 1},
+		"the cluster is being deleted, its Works first":  {world: func(b *bench) { b.does(gone, deleting) }},
 		"the cluster was deleted, and its Works with it": {world: func(b *bench) { b.world.DeleteCluster("m1") }},
 		"another cluster has its name":                   {world: gone, ask: func(_ *bench, r *activities.EndRequest) { r.ClusterUID = "older" }},
 		"its binding was deleted":                        {ask: func(_ *bench, r *activities.EndRequest) { r.PendingPurges[0].Key = appKey("nobody") }},
@@ -50,6 +54,31 @@ func TestEndOldCopies_TouchesOnlyWhatAReleaseHadDeleted(t *testing.T) {
 			require.Equal(t, c.asked, out.Asked)
 			require.Len(t, b.world.Log("end"), c.asked)
 			require.Len(t, out.Ended, c.ended)
+		})
+	}
+}
+
+// Karmada drops the Works of a cluster that is deleted while it does not answer, and deletes nothing on the member.
+//
+// Rules: R4.9-61.
+func TestObserveWork_GoneWithItsCluster_IsNoProof(t *testing.T) {
+	deleting := func(b *bench) { b.world.ChangeCluster("m1", fixtures.DeletingCluster) }
+	for name, c := range map[string]struct {
+		world func(*bench)
+		away  bool
+	}{
+		"the cluster answers":               {},
+		"it does not":                       {world: notReady("m1")},
+		"it is being deleted, and answers":  {world: deleting},
+		"it is being deleted, and does not": {world: func(b *bench) { b.does(deleting, notReady("m1")) }, away: true},
+		"it was deleted":                    {world: func(b *bench) { b.world.DeleteCluster("m1") }, away: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.does(c.world)
+			gone := karmada.Work{Namespace: "karmada-es-m1", Name: "old", UID: "w1"}
+			state := b.work(activities.WorkRequest{Cluster: "m1", Key: appKey("app"), Work: gone})
+			require.Equal(t, activities.WorkState{Gone: true, Away: c.away}, state)
 		})
 	}
 }

@@ -192,6 +192,31 @@ func TestASourceThatDiesAfterTheWriteIsFencedBeforeTheDrop(t *testing.T) {
 	}
 }
 
+// Karmada drops the Works of a cluster that is deleted while it is away, before the Cluster object goes. The copy on the
+// member may run on: the report says so, unless a fence says that it is dead.
+//
+// Rules: R4.9-61.
+func TestDirectly_ClusterDeletedWhileAway_OldCopyStaysInTheReport(t *testing.T) {
+	for name, vouches := range map[string]bool{"nobody vouches": false, "somebody vouches": true} {
+		t.Run(name, func(t *testing.T) {
+			s, key := direct(t)
+			s.world.DeleteAfter = time.Minute
+			diesAfterTheWrite(s)
+			s.at(5*time.Minute, func() {
+				s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Deleting = true })
+				old := s.world.Copies(key)["m1"]
+				s.world.DropWork(old.Namespace, old.Name)
+				if vouches {
+					s.vouch(s.migration(key))
+				}
+			})
+			s.at(10*time.Minute, func() { s.world.DeleteCluster("m1") })
+			r := s.playTo(phase.FailoverGone)
+			require.Equal(t, !vouches, len(r.PendingPurges) == 1)
+		})
+	}
+}
+
 // diesAfterTheWrite taints m1 by hand, and lets it die right after the eviction.
 func diesAfterTheWrite(s *story) *bool {
 	died := false

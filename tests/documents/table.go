@@ -177,7 +177,6 @@ var enforced = []Step{
 	look("lifeboat explain shop/cart-deployment", "NotHealthy"),
 	look(`temporal workflow list --query "WorkflowType = 'ClusterFailover' AND ExecutionStatus = 'Running'"`, "cluster-failover/member1"),
 	look(`temporal workflow list --query "WorkflowType = 'ClusterFailover' AND LifeboatPhase = 'Evacuating' AND ExecutionStatus = 'Running'"`, "cluster-failover/member1"),
-	look(`temporal workflow list --query "WorkflowType = 'ClusterFailover' AND LifeboatMode = 'enforce' AND ExecutionStatus = 'Running'"`, "cluster-failover/member1"),
 	look(`temporal workflow list --query "LifeboatCluster = 'member1'"`, "binding-migration/member1/shop/cart-deployment"),
 	look(`temporal workflow list --query "LifeboatCluster = 'member1' AND WorkflowType = 'BindingMigration' AND ExecutionStatus = 'Running'"`, "shop/cart-deployment"),
 	look(`temporal workflow list --query "LifeboatBinding = 'shop/cart-deployment'"`, "binding-migration/member1/shop/cart-deployment"),

@@ -214,7 +214,7 @@ func (rl *releaser) purged(w activities.WorkState, done record.Result, pendingPu
 			gone.PendingPurge = pendingPurge
 		}
 		rl.end(gone)
-	case w.Gone:
+	case w.Gone && (!w.Away || rl.st.Ref.Fence != nil):
 		rl.end(rl.preserved(done))
 	case w.Superseded:
 		done.Reason = reason.Superseded
@@ -224,7 +224,7 @@ func (rl *releaser) purged(w activities.WorkState, done record.Result, pendingPu
 		rl.end(done)
 	case !w.Away && (rl.st.Intent.Recover == nil || since < rl.st.Terms.PendingPurgeWait):
 		rl.stillGoing(since) // only a failover that closes takes it over
-	default:
+	default: // on a cluster that is away, or was deleted
 		if !w.Away {
 			done.Message = "the old copy on " + rl.st.Ref.Cluster + " is still there " + since.Round(time.Second).String() + " after its release"
 		}
