@@ -21,7 +21,7 @@ const (
 )
 
 // HoldersWrite sets who holds a dependent's task for a cluster, in one patch. Without
-// a task it appends one; no holder drops it. Targets are never touched.
+// a task it appends one, and it makes a ban a hold; no holder drops it. Targets are never touched.
 type HoldersWrite struct {
 	Binding *karmada.Binding // as read
 	Cluster string

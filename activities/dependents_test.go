@@ -223,6 +223,22 @@ func TestADeadHolderIsNotDroppedFromUnderItsOldCopy(t *testing.T) {
 	}
 }
 
+// Beside a ban Karmada would update no copy of the dependent, and the parent could never leave.
+//
+// Rules: R4.10-1.
+func TestHoldDependents_DependentBannedByADrain_IsHeldForTheParentThatCame(t *testing.T) {
+	b := newBench(t)
+	b.withConfig()
+	b.held(configKey, karmada.TaskReasonBanned, "cluster-failover/m1")
+	b.world.Change(configKey, func(x *karmada.Binding) { x.Tasks[0].PurgeMode = karmada.PurgeDirectly })
+	held := b.holdDependents(b.dependents())
+	require.Equal(t, []karmada.BindingKey{configKey}, held.Held, held.Message)
+	require.Equal(t, "LifeboatDependent: owner-1", b.holders())
+	config := b.world.Peek(configKey)
+	require.Len(t, config.Tasks, 1)
+	require.Equal(t, karmada.PurgeGracefully, config.Tasks[0].PurgeMode)
+}
+
 func (b *bench) unwanted() {
 	b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = nil })
 }

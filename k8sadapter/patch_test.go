@@ -484,6 +484,7 @@ const others = `{"fromCluster":"m3","producer":"Other","reason":"R","later":1}`
 func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 	free := strings.Replace(dependent, `,
       {"fromCluster":"m1","producer":"Lifeboat","reason":"LifeboatDependent","message":"p1 p2","suppressDeletion":true,"later":1}`, "", 1)
+	banned := strings.Replace(dependent, `"reason":"LifeboatDependent","message":"p1 p2"`, `"purgeMode":"Directly","reason":"LifeboatDrained","message":"cluster-failover/m1"`, 1)
 	owned := strings.Replace(dependent, `"reason":"LifeboatDependent","message":"p1 p2"`, `"reason":"ClusterFailover","message":"own p1"`, 1)
 	holders := func(raw string, names ...string) activities.HoldersWrite {
 		return activities.HoldersWrite{Binding: decoded(t, raw), Cluster: "m1", Holders: names, Now: at}
@@ -500,6 +501,11 @@ func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 		"a further one changes its message alone": {
 			write: holders(dependent, "p1", "p2", "p3"),
 			want:  `{"fromCluster":"m1","later":1,"message":"p1 p2 p3","producer":"Lifeboat","reason":"LifeboatDependent","suppressDeletion":true}`,
+		},
+		"a ban becomes its hold": {
+			write: holders(banned, "p1"),
+			want: `{"clustersBeforeFailover":["m1"],"creationTimestamp":"2026-11-21T10:00:00Z","fromCluster":"m1","later":1,"message":"p1",` +
+				`"producer":"Lifeboat","purgeMode":"Gracefully","reason":"LifeboatDependent","suppressDeletion":true}`,
 		},
 		"the last takes it away": {write: holders(dependent)},
 		"the dependent's own migration takes it over": {

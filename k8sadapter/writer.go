@@ -102,7 +102,7 @@ func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Bind
 }
 
 // Holders sets the holders of a dependent's task for a cluster: it changes only the message of
-// Lifeboat's task. Without holders it drops the task; without a task it appends one.
+// Lifeboat's task, and makes a ban a hold. Without holders it drops the task; without a task it appends one.
 func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmada.Binding, error) {
 	return c.patchBinding(ctx, "set the holders on", w.Binding, w.Cluster, func(e *bindingEdit) {
 		e.refuseForeign()
@@ -113,8 +113,8 @@ func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmad
 			e.refuse("%d holders do not fit into a task's message", len(w.Holders))
 		case len(w.Holders) == 0:
 			e.dropTasks(ours)
-		case len(ours) == 0:
-			e.appendTask(hold{owner: message, reason: karmada.TaskReasonDependent, now: w.Now})
+		case len(ours) == 0 || e.binding.Tasks[ours[0]].Bans():
+			e.putTask(hold{owner: message, reason: karmada.TaskReasonDependent, now: w.Now})
 		default:
 			e.changeTask(ours, map[string]any{"message": message})
 		}

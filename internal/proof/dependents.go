@@ -40,7 +40,8 @@ type HoldPlan struct {
 }
 
 // PlanHold enters a parent's migration as a holder of a dependent's task for the
-// cluster. One that another hand holds, or that is left to an operator, holds already.
+// cluster. One that another hand holds, or that is left to an operator, holds already. A drain's ban
+// becomes the parent's hold.
 func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
 	if b.Malformed != "" {
 		return HoldPlan{Reason: reason.Malformed, Message: "dependent " + b.Key.String() + ": " + b.Malformed}
@@ -53,6 +54,9 @@ func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
 		return HoldPlan{Holders: []string{holder}}
 	case !task.Ours():
 		return HoldPlan{Reason: reason.ForeignTask, Message: fmt.Sprintf("a task of producer %q for %s stands on dependent %s", task.Producer, cluster, b.Key)}
+	case task.Bans() && b.ServesOn(cluster):
+		// A parent came after the release. Beside a task that says Directly Karmada would update no copy of the dependent.
+		return HoldPlan{Holders: []string{holder}}
 	case task.KeepsNothing(b):
 		return HoldPlan{Reason: reason.ForeignTask, Message: fmt.Sprintf(
 			"the task (%s) of dependent %s says Directly: its Work on %s would go first", task.Reason, b.Key, cluster)}

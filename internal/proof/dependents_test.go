@@ -47,7 +47,7 @@ func TestAParentEntersItselfAsAHolder(t *testing.T) {
 		"not where an operator has it":          {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Theirs)), want: proof.HoldPlan{Done: true}},
 		"not where another producer holds it":   {dependent: fixtures.Config(foreign), want: proof.HoldPlan{Reason: reason.ForeignTask}},
 		"not where it is deleted Directly":      {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
-		"not where a ban keeps nothing":         {dependent: fixtures.Config(heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
+		"in the place of a ban":                 {dependent: fixtures.Config(heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Holders: []string{fixtures.Mine}}},
 		"not where an operator's keeps nothing": {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Itself), directly), want: proof.HoldPlan{Reason: reason.ForeignTask}},
 		"not where a ban is all there is":       {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonBanned, fixtures.Theirs), directly), want: proof.HoldPlan{Done: true}},
 		"not where no more fit":                 {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, manyHolders()...)), want: proof.HoldPlan{Reason: reason.TooManyHolders}},

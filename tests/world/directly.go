@@ -116,9 +116,10 @@ func (w *World) Holders(_ context.Context, r activities.HoldersWrite) (karmada.B
 		switch {
 		case len(r.Holders) == 0:
 			dropTask(b, r.Cluster)
-		case task != nil:
+		case task != nil && !task.Bans():
 			task.Message = message
 		default:
+			dropTask(b, r.Cluster)
 			hold, created := true, r.Now
 			b.Tasks = append(b.Tasks, karmada.Task{
 				FromCluster: r.Cluster, PurgeMode: karmada.PurgeGracefully, Reason: karmada.TaskReasonDependent, Message: message,
