@@ -72,26 +72,6 @@ func (a tainter) takesNoOrder(mode rules.Mode, c karmada.Cluster, wrong string) 
 	return reason.None, ""
 }
 
-// DrainDeleting reads clusters such that one with a deletion timestamp counts as
-// drained, where the configuration says so.
-type DrainDeleting struct{ Reader }
-
-// Cluster implements [Reader].
-func (d DrainDeleting) Cluster(ctx context.Context, name string) (karmada.Cluster, error) {
-	c, err := d.Reader.Cluster(ctx, name)
-	c.Drain = karmada.DrainedByDeletion(c)
-	return c, err
-}
-
-// Clusters implements [FleetReader].
-func (d DrainDeleting) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
-	all, err := d.Reader.Clusters(ctx)
-	for i := range all {
-		all[i].Drain = karmada.DrainedByDeletion(all[i])
-	}
-	return all, err
-}
-
 // NameLiftBans lives in histories: never rename it.
 const NameLiftBans = "LiftBans"
 

@@ -123,7 +123,7 @@ func TestADeletedClusterIsDrainedWhereTheConfigurationSaysSo(t *testing.T) {
 		return ""
 	}
 	require.Empty(t, assess(), "ignored")
-	b.acts.Reader = activities.DrainDeleting{Reader: b.acts.Reader}
+	b.world.DrainDeleting = true
 	require.Equal(t, rules.Matches, assess())
 	require.NotNil(t, fixtures.Must(b.acts.Reader.Clusters(t.Context()))(t)[0].Drain)
 	taintRow{}.run(t, b, activities.TaintRequest{AssessRequest: m1, Mode: rules.ModeEnforce, ClearDrain: true}) // there is no order to remove

@@ -154,8 +154,6 @@ func watcher(
 
 		Metrics: metrics,
 		Log:     log,
-
-		OnDeletion: c.OnDeletion,
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/spf13/cobra"
 )
 
@@ -121,11 +120,7 @@ func (s *session) close() {
 
 // reader reads Karmada, with deletion timestamps on clusters read as configured.
 func (s *session) reader() (activities.Reader, error) {
-	karmada, err := s.app.karmada(s.config, s.log)
-	if err == nil && s.config.OnDeletion == rules.DeletionDrain {
-		return activities.DrainDeleting{Reader: karmada}, nil
-	}
-	return karmada, err
+	return s.app.karmada(s.config, s.log)
 }
 
 // source queries workflows.

@@ -49,6 +49,8 @@ type Options struct {
 	// Policies makes Rules and watches honour Karmada's ClusterTaintPolicies, with these
 	// windows for those that name none; nil ignores ClusterTaintPolicies.
 	Policies *PolicyWindows
+	// DrainDeleting reads a cluster with a deletion timestamp as drained; an operator's order goes first.
+	DrainDeleting bool
 	// Logger gets the problems that no caller sees: lost Events, broken watches, the leader.
 	// Nil discards them.
 	Logger *slog.Logger
@@ -68,6 +70,8 @@ type Client struct {
 	log *slog.Logger
 	// policies are the windows of ClusterTaintPolicies, nil where they are not honoured.
 	policies *PolicyWindows
+	// drainDeleting is of Options.
+	drainDeleting bool
 	// onWrite gets the result of each write to a binding; may be nil.
 	onWrite func(karmada.Binding)
 	// clusters are those of the last list.
@@ -114,7 +118,7 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	requests := &requester{config: cfg, timeout: requestTimeout}
 	client := &Client{
 		requester: requests, installation: installation{requests}, works: works{requests}, surroundings: surroundings{requests},
-		now: time.Now, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), policies: opts.Policies,
+		now: time.Now, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), policies: opts.Policies, drainDeleting: opts.DrainDeleting,
 	}
 	if err := requests.connect(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)

@@ -24,7 +24,16 @@ const pageLimit = 500
 
 // Cluster reads one member cluster.
 func (c *Client) Cluster(ctx context.Context, name string) (karmada.Cluster, error) {
-	return get(ctx, c.requester, request{resource: clusterResource, name: name}, DecodeCluster)
+	return get(ctx, c.requester, request{resource: clusterResource, name: name}, c.decodeCluster)
+}
+
+// decodeCluster is DecodeCluster as the options say.
+func (c *Client) decodeCluster(raw []byte) karmada.Cluster {
+	cluster := DecodeCluster(raw)
+	if c.drainDeleting {
+		cluster.Drain = karmada.DrainedByDeletion(cluster)
+	}
+	return cluster
 }
 
 // Clusters reads every member cluster. Those of which the last list had the same version are not decoded again, and
@@ -42,7 +51,7 @@ func (c *Client) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 			if known, same := last[meta.version()]; same {
 				return known
 			}
-			return DecodeCluster(raw)
+			return c.decodeCluster(raw)
 		})
 	}
 	if err != nil {
@@ -152,7 +161,7 @@ func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities
 
 // ClusterNow is Cluster for a user that may list clusters but not get one.
 func (c *Client) ClusterNow(ctx context.Context, name string) (karmada.Cluster, error) {
-	return only(ctx, c.requester, request{resource: clusterResource}, name, DecodeCluster)
+	return only(ctx, c.requester, request{resource: clusterResource}, name, c.decodeCluster)
 }
 
 // BindingNow is Binding for a user that may list bindings but not get one.

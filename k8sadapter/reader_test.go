@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,6 +34,18 @@ func TestClusters_ListedAgain_OnlyThoseThatChangedAreDecoded(t *testing.T) {
 	delete(server.objects, path)
 	_, err = client.Clusters(t.Context())
 	require.Error(t, err)
+}
+
+// Rules: R4.1-15.
+func TestClusters_WithADeletionTimestamp_AreDrainedWhereTheOptionSaysSo(t *testing.T) {
+	const deleting = `{"metadata":{"name":"m1","uid":"u","resourceVersion":"1","deletionTimestamp":"2026-01-02T03:04:05Z"}}`
+	for _, drains := range []bool{true, false} {
+		client := connect(t, &apiServer{objects: map[string]string{clustersPath: `{"items":[` + deleting + `]}`, clustersPath + "/m1": deleting}}, Options{DrainDeleting: drains})
+		listed, one, now := fixtures.Must(client.Clusters(t.Context()))(t), fixtures.Must(client.Cluster(t.Context(), "m1"))(t), fixtures.Must(client.ClusterNow(t.Context(), "m1"))(t)
+		for _, c := range []karmada.Cluster{listed[0], one, now} {
+			require.Equal(t, drains, c.Drain != nil)
+		}
+	}
 }
 
 // fleetServer serves clusters with a version each, also their metadata alone, and notes what it was asked for.

@@ -59,7 +59,7 @@ type Watch struct {
 // NewWatch prepares a Watch; Run starts it.
 func NewWatch(client *Client, handlers Handlers) *Watch {
 	w := &Watch{client: client, handlers: handlers}
-	w.clusters = w.informer(clusterResource, keeping(DecodeCluster))
+	w.clusters = w.informer(clusterResource, keeping(client.decodeCluster))
 	w.rules = w.informer(ruleResource, keeping(DecodeRule))
 	w.rbs = w.informer(rbResource, keeping(slimBinding))
 	w.crbs = w.informer(crbResource, keeping(slimBinding))

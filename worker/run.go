@@ -162,7 +162,7 @@ func assemble(
 	})
 	sink, closeTrail := trail(c, guard.log)
 	clock := ports.NewClock()
-	recent := activities.NewRecent(reader(c, karmada), clock)
+	recent := activities.NewRecent(karmada, clock)
 	cached := k8sadapter.NewBindingCache(karmada)
 	controllerLease := ""
 	if c.Controller.LeaderElection.Enabled {
@@ -170,7 +170,7 @@ func assemble(
 	}
 	migrations := ports.Migrations{Client: temporal.Client, TaskQueue: c.TaskQueue}
 	acts := &activities.Activities{
-		Reader:     reader(c, karmada),
+		Reader:     karmada,
 		Recent:     recent,
 		Cached:     cached,
 		Writer:     karmada,
@@ -202,14 +202,6 @@ func assemble(
 	registry.Register(w)
 	acts.Register(w)
 	return host{Worker: w, fatal: fatal, closeTrail: closeTrail, follow: cached.Run}
-}
-
-// reader treats a deletion timestamp on a cluster as configured.
-func reader(c config.Config, karmada *k8sadapter.Client) activities.Reader {
-	if c.OnDeletion == rules.DeletionDrain {
-		return activities.DrainDeleting{Reader: karmada}
-	}
-	return karmada
 }
 
 // prober is the configured prober of members; nil without one.

@@ -77,7 +77,7 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 	for name, drains := range map[string]bool{"drain": true, "ignore": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
-			s.deletions = drains
+			s.world.DrainDeleting = drains
 			s.tolerant(s.bind("app", []string{"m1"}, "m1", "m2"))
 			s.keepOpen()
 			s.at(time.Second, func() { s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Deleting = true }) })

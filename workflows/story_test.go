@@ -51,8 +51,6 @@ type story struct {
 	// host is the workflow that begins what the story is about, with its arguments.
 	host any
 	args []any
-	// deletions: a cluster that is being deleted is drained (drain.onDeletion).
-	deletions bool
 	// tainted is what happens once taints are written, before the answer comes; no list ahead of them succeeds then.
 	tainted func()
 	// passes: the first permit passes before its write.
@@ -387,13 +385,9 @@ func (s *story) playTo(end phase.Failover) workflows.FailoverReport {
 // run runs the story to its end.
 func (s *story) run() {
 	s.t.Helper()
-	reader := activities.Reader(s.world)
 	s.settings.Applications = true
-	if s.deletions {
-		reader = activities.DrainDeleting{Reader: s.world}
-	}
 	s.acts = &activities.Activities{
-		Reader: reader, Writer: s.world, Events: s.world, Owners: s.world, Migrations: s.world, Applications: s, Pacer: s.pacer, Prober: s.prober, Manager: s.world, Controller: s.controller,
+		Reader: s.world, Writer: s.world, Events: s.world, Owners: s.world, Migrations: s.world, Applications: s, Pacer: s.pacer, Prober: s.prober, Manager: s.world, Controller: s.controller,
 		Clock: world.Clock{W: s.world}, Meter: s.meter, Log: slog.New(slog.DiscardHandler), Settings: s.settings, Audit: &s.trail,
 	}
 	s.acts.Register(s.env)

@@ -292,8 +292,6 @@ func (s *standing) BindingNow(context.Context, karmada.BindingKey) (karmada.Bind
 
 func (s *standing) Rules(context.Context) ([]rules.Rule, error) { return s.rules, nil }
 
-func asIs(c *karmada.Cluster) *karmada.Cluster { return c }
-
 // A controller that has heard nothing for a while starts no failover of what is over.
 //
 // Rules: R4.9-56.
@@ -325,7 +323,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(o *Outbox, l *line) {
-				o.startCheck = &startCheck{now: &tt.now, router: NewRouter(o), read: asIs}
+				o.startCheck = &startCheck{now: &tt.now, router: NewRouter(o)}
 				c := &counts{by: map[string]int{}}
 				o.Counter = c
 				if tt.adopt {
@@ -348,7 +346,7 @@ func TestNoFailoverIsStartedForWhatIsOver(t *testing.T) {
 
 func TestOutbox_RunningFailover_IsSignalledWithoutAStartCheck(t *testing.T) {
 	inBubble(t, func(o *Outbox, l *line) {
-		o.startCheck = &startCheck{now: &standing{cluster: cluster("a", "3", corev1.ConditionTrue)}, router: NewRouter(o), read: asIs}
+		o.startCheck = &startCheck{now: &standing{cluster: cluster("a", "3", corev1.ConditionTrue)}, router: NewRouter(o)}
 		l.running["cluster-failover/a"] = true
 		o.Cluster(rules.FactOf(*cluster("a", "1", corev1.ConditionFalse)), true)
 		pass(time.Minute)

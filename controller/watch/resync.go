@@ -111,8 +111,6 @@ const startCheckTimeout = 5 * time.Second
 type startCheck struct {
 	now    Fresh
 	router *Router
-	// read reads a cluster as the configuration says.
-	read func(*karmada.Cluster) *karmada.Cluster
 }
 
 // isNeeded reports whether the cluster, or a hold task of the items, still needs a failover.
@@ -153,5 +151,5 @@ func (d *startCheck) suspected(ctx context.Context, cluster string) (bool, error
 	}
 	d.router.mu.Lock()
 	defer d.router.mu.Unlock()
-	return d.router.suspected(rules, *d.read(&c)), nil
+	return d.router.suspected(rules, c), nil
 }

@@ -46,8 +46,6 @@ type Watcher struct {
 	Owners   Owners
 	Instance string
 	Resync   time.Duration
-	// OnDeletion says what a deletion timestamp on a cluster means.
-	OnDeletion rules.DeletionPolicy
 	// Applications: failovers of applications are started.
 	Applications bool
 	Metrics      *telemetry.ControllerMetrics
@@ -65,7 +63,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		router.FollowApplications()
 	}
 	if w.Fresh != nil {
-		w.Outbox.startCheck = &startCheck{now: w.Fresh, router: router, read: w.drained}
+		w.Outbox.startCheck = &startCheck{now: w.Fresh, router: router}
 	}
 	if w.ExternalProbe != nil {
 		w.ExternalProbe.Begin()
@@ -104,7 +102,7 @@ func (w *Watcher) handlers(router *Router) k8sadapter.Handlers {
 				w.Metrics.Malformed("Cluster")
 				w.Reports.MalformedCluster(current)
 			}
-			router.ClusterChanged(w.drained(old), w.drained(current))
+			router.ClusterChanged(old, current)
 		},
 		OnClusterDeleted: router.ClusterDeleted,
 		OnRules:          router.RulesChanged,
@@ -117,16 +115,6 @@ func (w *Watcher) handlers(router *Router) k8sadapter.Handlers {
 		},
 		OnBindingDeleted: router.BindingDeleted,
 	}
-}
-
-// drained reads a deletion timestamp as the configuration says.
-func (w *Watcher) drained(c *karmada.Cluster) *karmada.Cluster {
-	if c == nil || w.OnDeletion != rules.DeletionDrain {
-		return c
-	}
-	read := *c
-	read.Drain = karmada.DrainedByDeletion(read)
-	return &read
 }
 
 func (w *Watcher) resyncUntil(ctx context.Context, router *Router) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 )
@@ -19,6 +20,7 @@ func Karmada(program string, c config.Config, log *slog.Logger, readOnly bool) (
 	return k8sadapter.NewClient(c.Kubernetes.Kubeconfig, c.Kubernetes.Context, k8sadapter.Options{
 		QPS: float32(c.Kubernetes.QPS), Burst: c.Kubernetes.Burst, ReadOnly: readOnly,
 		UserAgent: program + "/" + telemetry.Version, Logger: log, Policies: PolicyWindows(c),
+		DrainDeleting: c.OnDeletion == rules.DeletionDrain,
 	})
 }
 

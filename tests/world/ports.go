@@ -48,6 +48,15 @@ func cloneCluster(c *karmada.Cluster) karmada.Cluster {
 	return out
 }
 
+// read is a cluster as Lifeboat reads it.
+func (w *World) read(c *karmada.Cluster) karmada.Cluster {
+	out := cloneCluster(c)
+	if w.DrainDeleting {
+		out.Drain = karmada.DrainedByDeletion(out)
+	}
+	return out
+}
+
 // Cluster reads one cluster.
 func (w *World) Cluster(_ context.Context, name string) (karmada.Cluster, error) {
 	defer w.lock()()
@@ -56,7 +65,7 @@ func (w *World) Cluster(_ context.Context, name string) (karmada.Cluster, error)
 	if !ok {
 		return karmada.Cluster{}, fmt.Errorf("cluster %s: %w", name, karmada.ErrGone)
 	}
-	return cloneCluster(c), nil
+	return w.read(c), nil
 }
 
 // Clusters reads the fleet.
@@ -65,7 +74,7 @@ func (w *World) Clusters(context.Context) ([]karmada.Cluster, error) {
 	w.advance()
 	var out []karmada.Cluster
 	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
-		out = append(out, cloneCluster(w.clusters[name]))
+		out = append(out, w.read(w.clusters[name]))
 	}
 	return out, nil
 }

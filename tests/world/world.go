@@ -43,6 +43,9 @@ type World struct {
 	runningMu sync.Mutex
 	running   map[string]bool
 
+	// DrainDeleting reads a cluster that is being deleted as drained.
+	DrainDeleting bool
+
 	// ManagerDead stops Karmada's controller manager renewing its Lease, ManagerSince is when it
 	// acquired that (long ago if zero), ManagerErr what reading the Lease fails with.
 	ManagerDead  bool
