@@ -54,7 +54,7 @@ type Foresight struct {
 	Rules []ForeseenRule `json:"rules,omitempty"`
 	Pace  pace.Pace      `json:"pace"`
 	// Bindings are all that target the cluster, in the order of their turns; those that stay come last.
-	Bindings []Foreseen `json:"bindings"`
+	Bindings []Foreseen `json:"bindings,omitempty"`
 }
 
 // ForeseenRule is one (rule, taint).
@@ -83,6 +83,8 @@ const (
 type Foreseen struct {
 	Key      karmada.BindingKey `json:"-"`
 	UID      types.UID          `json:"-"`
+	Binding  string             `json:"binding"`         // Key as orders take it
+	Taint    string             `json:"taint,omitempty"` // the one that makes it due, "key:effect"
 	Resource string             `json:"resource"`
 	Priority int32              `json:"priority"`
 	Prospect Prospect           `json:"verdict"`
@@ -298,7 +300,7 @@ func (pl *Planner) foreseeAffected(ctx context.Context, r ForeseeRequest, next a
 			return nil, err
 		}
 		for _, t := range p.Items {
-			f := Foreseen{Key: t.Key, UID: t.UID, Resource: t.Resource, Priority: p.Policies[t.Policy].Priority, policy: p.Policies[t.Policy]}
+			f := Foreseen{Key: t.Key, UID: t.UID, Binding: t.Key.String(), Resource: t.Resource, Priority: p.Policies[t.Policy].Priority, policy: p.Policies[t.Policy]}
 			f.judged(dues[t.Policy], t.Malformed)
 			if since := f.Why.Taint.TimeAdded; f.Why.Affected && !since.IsZero() {
 				f.Due = rules.Thaw(since, f.Due, r.Frozen, r.At)
@@ -313,6 +315,9 @@ func (pl *Planner) foreseeAffected(ctx context.Context, r ForeseeRequest, next a
 
 func (f *Foreseen) judged(d rules.Due, malformed string) {
 	f.Why, f.Reason, f.Prospect = d, d.Reason, ProspectStays
+	if d.Affected {
+		f.Taint = d.Taint.Key + ":" + string(d.Taint.Effect)
+	}
 	switch {
 	case malformed != "":
 		f.Prospect, f.Reason, f.Message = ProspectBlocked, reason.Malformed, malformed
@@ -368,7 +373,7 @@ func (pl *Planner) foreseeOptedOut(ctx context.Context, cluster string, found []
 		}
 		if _, at := b.Target(cluster); at >= 0 && !b.Deleting && pl.worker.Settings.optedOutItself(b) {
 			found = append(found, Foreseen{
-				Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectStays,
+				Key: b.Key, UID: b.UID, Binding: b.Key.String(), Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectStays,
 				Reason: reason.OptedOut, Message: byItself,
 			})
 		}

@@ -13,7 +13,7 @@ import (
 // Unhealthy for as long as the binding tolerates.
 type ForeseenCopy struct {
 	rules.CopyHealth
-	Foreseen
+	IfOver Foreseen `json:"ifOver"`
 }
 
 // ForeseeApplication runs the pre-check of an application failover for each copy of a binding. Each is judged
@@ -27,7 +27,7 @@ func (pl *Planner) ForeseeApplication(ctx context.Context, b *karmada.Binding, a
 	}
 	var out []ForeseenCopy
 	for _, c := range rules.CopiesOf(b, failsIn(fleet)) {
-		f := Foreseen{Key: b.Key, UID: b.UID, Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectMoves, policy: rules.ApplicationPolicy(b)}
+		f := Foreseen{Key: b.Key, UID: b.UID, Binding: b.Key.String(), Resource: resourceName(b), Priority: b.Priority, Prospect: ProspectMoves, policy: rules.ApplicationPolicy(b)}
 		on := reading{fleet: fleet}
 		if err := now.worker.reader().survey(ctx, &on); err != nil {
 			return nil, err

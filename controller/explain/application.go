@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
-	"github.com/lifeboat-failover/lifeboat/controller/plan"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -23,8 +22,8 @@ type Application struct {
 	// Off is why Lifeboat does not follow the field, empty when it does.
 	Off string `json:"off,omitempty"`
 	// Tolerated is for how long a copy may be Unhealthy.
-	Tolerated time.Duration `json:"tolerated"`
-	Copies    []plan.Copy   `json:"copies,omitempty"`
+	Tolerated time.Duration             `json:"tolerated"`
+	Copies    []activities.ForeseenCopy `json:"copies,omitempty"`
 	// Failover is the answer of the application's failover, nil when none runs; WorkflowID and Link are its own.
 	Failover   *workflows.ApplicationStatus `json:"failover,omitempty"`
 	WorkflowID string                       `json:"workflowID,omitempty"`
@@ -145,7 +144,7 @@ func (v View) applicationTail(t tree, a *Application) {
 	}
 }
 
-func (v View) ifOver(p plan.Binding) string {
+func (v View) ifOver(p activities.Foreseen) string {
 	switch p.Prospect {
 	case activities.ProspectMoves:
 		return "it would go to " + strings.Join(p.Candidates, " or ")

@@ -74,8 +74,8 @@ type Prospect struct {
 	Mode  rules.Mode                `json:"mode"`
 	Rules []activities.ForeseenRule `json:"rules,omitempty"`
 	// Reason is why nothing would happen to the cluster.
-	Reason reason.Reason `json:"reason,omitempty"`
-	Plan   plan.Binding  `json:"plan"`
+	Reason reason.Reason       `json:"reason,omitempty"`
+	Plan   activities.Foreseen `json:"plan"`
 }
 
 // Source is where the answers come from.
@@ -220,7 +220,7 @@ func (s Source) prospect(ctx context.Context, of *activities.Snapshot, cluster s
 	p := &Prospect{Mode: f.Mode, Rules: f.Rules, Reason: f.Reason}
 	for i := range f.Bindings {
 		if f.Bindings[i].Key == key {
-			p.Plan = plan.BindingOf(&f.Bindings[i])
+			p.Plan = f.Bindings[i]
 		}
 	}
 	return p, nil

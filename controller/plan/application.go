@@ -23,14 +23,8 @@ type Application struct {
 	// Follows is whether the binding has spec.failover.application.
 	Follows bool `json:"follows"`
 	// Tolerated is for how long a copy may be Unhealthy, in nanoseconds.
-	Tolerated time.Duration `json:"tolerated,omitempty"`
-	Copies    []Copy        `json:"copies,omitempty"`
-}
-
-// Copy is a copy of an application; IfOver is the effect if its time ran out now.
-type Copy struct {
-	rules.CopyHealth
-	IfOver Binding `json:"ifOver"`
+	Tolerated time.Duration             `json:"tolerated,omitempty"`
+	Copies    []activities.ForeseenCopy `json:"copies,omitempty"`
 }
 
 // Application plans for one application.
@@ -48,14 +42,10 @@ func (s Source) Application(ctx context.Context, b *karmada.Binding) (Applicatio
 }
 
 // Copies judges each copy of an application as if its time were over.
-func Copies(ctx context.Context, by *activities.Planner, b *karmada.Binding, at time.Time) ([]Copy, error) {
-	foreseen, err := by.ForeseeApplication(ctx, b, at)
+func Copies(ctx context.Context, by *activities.Planner, b *karmada.Binding, at time.Time) ([]activities.ForeseenCopy, error) {
+	copies, err := by.ForeseeApplication(ctx, b, at)
 	if err != nil {
 		return nil, fmt.Errorf("judge %s as an application: %w", b.Key, err)
-	}
-	copies := make([]Copy, 0, len(foreseen))
-	for i := range foreseen {
-		copies = append(copies, Copy{foreseen[i].CopyHealth, BindingOf(&foreseen[i].Foreseen)})
 	}
 	return copies, nil
 }

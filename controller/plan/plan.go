@@ -25,9 +25,7 @@ import (
 
 // Plan is the planned effect on all bindings of one cluster.
 type Plan struct {
-	Cluster string     `json:"cluster"`
-	At      time.Time  `json:"at"`
-	Mode    rules.Mode `json:"mode"`
+	activities.Foresight
 	// Phase is of the running failover, empty without one.
 	Phase phase.Failover `json:"phase,omitempty"`
 	// Underway are bindings that it is moving, Settled those with an outcome.
@@ -35,20 +33,13 @@ type Plan struct {
 	Settled  int `json:"settled,omitempty"`
 	// Paused is the order that paused it.
 	Paused *workflows.Order `json:"paused,omitempty"`
-	// Confirmed is when the failure would be confirmed, zero if never.
-	Confirmed time.Time `json:"confirmed,omitzero"`
-	// Reason is why nothing would move, empty when something could.
-	Reason reason.Reason             `json:"reason,omitempty"`
-	Rules  []activities.ForeseenRule `json:"rules,omitempty"`
-	Pace   pace.Pace                 `json:"pace"`
 	// Totals count all bindings, Priorities those of each priority, highest first.
 	Totals     Totals          `json:"totals"`
 	Priorities []PriorityTotal `json:"priorities,omitempty"`
 	// Deficit is the resources that no cluster has room for.
 	Deficit corev1.ResourceList `json:"capacityDeficit,omitempty"`
 	// Ends is when the last migration would begin, zero if unknown.
-	Ends     time.Time `json:"ends,omitzero"`
-	Bindings []Binding `json:"bindings,omitempty"`
+	Ends time.Time `json:"ends,omitzero"`
 	// Unread lists what could not be read.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -67,13 +58,6 @@ type PriorityTotal struct {
 	Totals
 	// Ends is when the last of them would begin to move.
 	Ends time.Time `json:"ends,omitzero"`
-}
-
-// Binding is the planned effect on one binding.
-type Binding struct {
-	Binding string `json:"binding"`
-	Taint   string `json:"taint,omitempty"` // the one that makes it due, "key:effect"
-	activities.Foreseen
 }
 
 // Source is where the answers come from.
@@ -177,7 +161,7 @@ func (p Plan) stuck(priority int32) int {
 
 // of plans for one cluster by the snapshot, and by its failover if one runs.
 func (s Source) of(ctx context.Context, snapshot *activities.Snapshot, pacer pacerAnswer, cluster string) (Plan, error) {
-	p := Plan{Cluster: cluster, Unread: slices.Clone(s.Unread)}
+	p := Plan{Foresight: activities.Foresight{Cluster: cluster}, Unread: slices.Clone(s.Unread)}
 	request := activities.ForeseeRequest{Cluster: cluster, At: s.Now()}
 	pacer.addTo(&p, &request)
 	s.addFailover(ctx, &p, &request)
@@ -270,11 +254,10 @@ func (p *Plan) continueFrom(st *workflows.FailoverStatus, r *activities.ForeseeR
 
 // take adds the judged bindings, and counts them.
 func (p *Plan) take(f activities.Foresight) {
-	p.At, p.Mode, p.Confirmed, p.Reason, p.Rules, p.Pace = f.At, f.Mode, f.Confirmed, f.Reason, f.Rules, f.Pace
+	p.Foresight = f
 	at := map[int32]*PriorityTotal{}
 	for i := range f.Bindings {
 		b := &f.Bindings[i]
-		p.Bindings = append(p.Bindings, BindingOf(b))
 		of := at[b.Priority]
 		if of == nil {
 			of = &PriorityTotal{Priority: b.Priority}
@@ -299,15 +282,6 @@ func (p *Plan) take(f activities.Foresight) {
 		p.Priorities = append(p.Priorities, *of)
 	}
 	slices.SortFunc(p.Priorities, highestFirst)
-}
-
-// BindingOf is a judged binding in an operator's terms.
-func BindingOf(b *activities.Foreseen) Binding {
-	out := Binding{Binding: b.Key.String(), Foreseen: *b}
-	if b.Why.Affected {
-		out.Taint = b.Why.Taint.Key + ":" + string(b.Why.Taint.Effect)
-	}
-	return out
 }
 
 func (t *Totals) count(p activities.Prospect) {

@@ -151,10 +151,10 @@ func TestAll_WorstClusterComesFirst(t *testing.T) {
 }
 
 func TestWorse_ComparesStuckBindingsThenTheEnd(t *testing.T) {
-	urgent := Plan{Cluster: "urgent", Priorities: []PriorityTotal{{Priority: 9, Totals: Totals{AwaitsFence: 1}}}}
-	many := Plan{Cluster: "many", Priorities: []PriorityTotal{{Priority: 0, Totals: Totals{Blocked: 50}}}}
-	long := Plan{Cluster: "long", Ends: now.Add(time.Hour)}
-	short := Plan{Cluster: "short", Ends: now, Totals: Totals{Migrations: 9}}
+	urgent := Plan{Foresight: activities.Foresight{Cluster: "urgent"}, Priorities: []PriorityTotal{{Priority: 9, Totals: Totals{AwaitsFence: 1}}}}
+	many := Plan{Foresight: activities.Foresight{Cluster: "many"}, Priorities: []PriorityTotal{{Priority: 0, Totals: Totals{Blocked: 50}}}}
+	long := Plan{Foresight: activities.Foresight{Cluster: "long"}, Ends: now.Add(time.Hour)}
+	short := Plan{Foresight: activities.Foresight{Cluster: "short"}, Ends: now, Totals: Totals{Migrations: 9}}
 	require.Negative(t, worse(urgent, many))
 	require.Negative(t, worse(many, long))
 	require.Negative(t, worse(long, short))

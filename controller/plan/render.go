@@ -118,7 +118,7 @@ func (v View) priorities(p Plan) {
 }
 
 func (v View) section(title string, p Plan, verdict activities.Prospect) {
-	rows := slices.DeleteFunc(slices.Clone(p.Bindings), func(b Binding) bool { return b.Prospect != verdict })
+	rows := slices.DeleteFunc(slices.Clone(p.Bindings), func(b activities.Foreseen) bool { return b.Prospect != verdict })
 	if len(rows) == 0 {
 		return
 	}
