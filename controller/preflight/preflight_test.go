@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/controller/plan"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
@@ -302,7 +303,7 @@ func sound() (*objects, *Full) {
 			return []Check{{Name: "Second evictor", Result: Warning, Found: fmt.Sprint(applications)}}
 		},
 		Plan: func(context.Context) ([]plan.Plan, error) {
-			return []plan.Plan{{Cluster: "m2", Totals: plan.Totals{Migrations: 5, Blocked: 2}}, {Cluster: "m1"}}, nil
+			return []plan.Plan{{Foresight: activities.Foresight{Cluster: "m2"}, Totals: plan.Totals{Migrations: 5, Blocked: 2}}, {Foresight: activities.Foresight{Cluster: "m1"}}}, nil
 		},
 	}
 }
