@@ -206,7 +206,7 @@ outages: toolchain lab-bin build ## Have API server and Temporal away in every w
 	grep -e '^stories: ' -e '^ *--- FAIL' .test/outages.log || tail -40 .test/outages.log; exit $$status
 
 .PHONY: upgrade
-upgrade: toolchain lab-bin build ## Replay the newest tag's histories, hand a workflow from build to build, and replace its programs in mid-failover (UPGRADE_FROM=<commit> takes another version)
+upgrade: toolchain lab-bin build ## Replay the newest tag's histories, and replace its programs in mid-failover (UPGRADE_FROM=<commit> takes another version)
 	@UPGRADE_FROM="$(UPGRADE_FROM)" tests/upgrade.sh
 
 .PHONY: record

@@ -23,7 +23,7 @@ const (
 	itself    = "runs tests, of which the story is one"
 	aMember   = "asks a member's own API server, which those of the lab do not have"
 	ofTheLab  = "is about the lab that the story itself runs in"
-	aBuild    = "wants workers that have versions; the test asks Temporal for the same by the SDK"
+	aBuild    = "wants workers that have versions; the story builds_change_hands_in_mid_failover asks Temporal for the same by the SDK"
 )
 
 const guide = "TestQuickstart_BlockByBlock"
@@ -61,9 +61,9 @@ var Elsewhere = map[string]Place{
 	"make upgrade":                     target("upgrade"),
 	"make upgrade UPGRADE_FROM=v0.1.0": target("upgrade"),
 
-	"temporal worker deployment describe --name lifeboat":                                         by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
-	"temporal worker deployment set-current-version --deployment-name lifeboat --build-id v0.2.0": by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
-	"temporal worker deployment set-current-version --deployment-name lifeboat --build-id v0.1.0": by("tests/builds", "TestAWorkflowMovesFromBuildToBuildAndBack", aBuild),
+	"temporal worker deployment describe --name lifeboat":                                         by("tests/e2e", "TestStories", aBuild),
+	"temporal worker deployment set-current-version --deployment-name lifeboat --build-id v0.2.0": by("tests/e2e", "TestStories", aBuild),
+	"temporal worker deployment set-current-version --deployment-name lifeboat --build-id v0.1.0": by("tests/e2e", "TestStories", aBuild),
 
 	"go test ./...":             {Target: "lab-test", Why: itself},
 	"go test ./tests/documents": by("tests/documents", "TestEveryCommandInTheDocumentsIsRunByATest", itself),
