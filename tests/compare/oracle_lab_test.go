@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,4 +100,13 @@ func TestOracle_LabSchedulerPlacesAsKarmadaDoes(t *testing.T) {
 			require.Empty(t, differences, strings.Join(differences[:min(len(differences), 20)], "\n"))
 		})
 	}
+}
+
+func written(targets []api.TargetCluster) string {
+	var out []string
+	for _, target := range targets {
+		out = append(out, fmt.Sprintf("%s=%d", target.Name, target.Replicas))
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
 }

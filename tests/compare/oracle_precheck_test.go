@@ -71,6 +71,8 @@ func TestOraclePreCheck(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			held := holding{tally: tally{}}
 			eachRecord(t, file, func(r record) { held.ask(t, r) })
+			require.Greater(t, held.asked, 100, "the oracle was read")
+			require.Greater(t, held.yes+held.over, held.asked/2, "Karmada places most")
 			t.Logf("%d questions of %s: %d yes, %d no, of which %d (%.2f %% of the questions) although Karmada places:\n%s",
 				held.asked, file, held.yes, held.asked-held.yes, held.over, 100*held.overCautious(), held.tally)
 			if file == "real" {

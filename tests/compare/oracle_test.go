@@ -105,21 +105,3 @@ func eachRecord(t *testing.T, file string, ask func(record)) {
 		ask(r)
 	}
 }
-
-func TestOracleIsRead(t *testing.T) {
-	for _, file := range oracleFiles {
-		asked, placed := 0, 0
-		eachRecord(t, file, func(r record) {
-			asked++
-			require.NotEmpty(t, r.Failing)
-			require.NotEmpty(t, r.Clusters)
-			require.NotEmpty(t, r.Binding)
-			if r.Karmada.Placed {
-				placed++
-				require.NotEmpty(t, r.Karmada.Clusters)
-			}
-		})
-		require.Greater(t, asked, 100, file)
-		require.Greater(t, placed, asked/2, file)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -120,13 +119,6 @@ func (q question) schedule(t require.TestingT, reschedule bool) (targets []api.T
 	default:
 		return nil, false, d.Message
 	}
-}
-
-func TestBothReadTheSameJSON(t *testing.T) {
-	q := random(7)
-	in := q.input(t)
-	require.NotEmpty(t, in.Fleet)
-	require.Equal(t, in.Binding.Replicas, q.evicted(t, false).Spec.Replicas)
 }
 
 // String prints a question so that it can be read; its seed asks it again.
