@@ -1,6 +1,7 @@
 package karmada_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,7 @@ func TestTheDemonstrationIsMixedAndOnlyOneBindingHasNowhereToGo(t *testing.T) {
 			continue
 		}
 		onFirst++
-		b.Spec.Clusters = without(b, "member1")
+		b.Spec.Clusters = slices.DeleteFunc(placed.Clusters, func(c api.TargetCluster) bool { return c.Name == "member1" })
 		b.Spec.GracefulEvictionTasks = []api.EvictionTask{{FromCluster: "member1"}}
 		if scheduling.Decide(b, clusters).Outcome != scheduling.Placed {
 			stuck++

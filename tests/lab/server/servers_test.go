@@ -12,9 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
@@ -40,58 +38,6 @@ func startOne(t *testing.T, find func(int) ([]int, error)) (*Servers, error) {
 	s := &Servers{options: testOptions(t), freePorts: find, died: make(chan error, 3)}
 	t.Cleanup(func() { assert.NoError(t, s.Stop()) })
 	return s, s.startEtcd(t.Context())
-}
-
-func TestTwoSetsOfServersRunAtOnceAndLeaveNoProcessBehind(t *testing.T) {
-	t.Parallel()
-	sets := make([]*Servers, 2)
-	var starts errgroup.Group
-	for i, options := range []Options{testOptions(t), testOptions(t)} {
-		starts.Go(func() (err error) {
-			sets[i], err = Start(t.Context(), options)
-			return err
-		})
-	}
-	err := starts.Wait()
-	for _, s := range sets {
-		if s != nil {
-			t.Cleanup(func() { assert.NoError(t, s.Stop()) })
-		}
-	}
-	require.NoError(t, err)
-	for _, s := range sets {
-		require.Len(t, s.Processes(), 3)
-		requireRightsAreEnforced(t, s)
-	}
-	for _, s := range sets {
-		require.NoError(t, s.Stop())
-		for _, process := range s.Processes() {
-			require.ErrorIs(t, syscall.Kill(process.PID(), 0), syscall.ESRCH, "%s still runs", process.Name())
-			require.NoError(t, process.Died(), "a server that was asked to end did not die")
-		}
-	}
-}
-
-// requireRightsAreEnforced checks that the administrator may write, that a user
-// without rights may not even read, and that the audit log tells who wrote.
-func requireRightsAreEnforced(t *testing.T, s *Servers) {
-	users := make(map[string]kubernetes.Interface)
-	for _, name := range []string{"admin", "nobody"} {
-		config, err := s.RESTConfig(name)
-		require.NoError(t, err)
-		users[name], err = kubernetes.NewForConfig(config)
-		require.NoError(t, err)
-	}
-	_, err := users["nobody"].CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
-	require.True(t, apierrors.IsForbidden(err), "got %v", err)
-	err = users["admin"].CoreV1().Namespaces().Delete(t.Context(), "never-there", metav1.DeleteOptions{})
-	require.True(t, apierrors.IsNotFound(err), "got %v", err)
-	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		log, err := os.ReadFile(s.AuditLog)
-		require.NoError(c, err)
-		require.Contains(c, string(log), `"verb":"delete","user":{"username":"admin"`)
-		require.NotContains(c, string(log), `"username":"nobody"`, "reads do not belong there")
-	}, time.Minute, 20*time.Millisecond)
 }
 
 func TestAServerThatLosesABindRaceGetsOtherPorts(t *testing.T) {
@@ -172,34 +118,4 @@ func TestAMissingBinaryIsNamedWithTheCommandThatBuildsIt(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(options.BinDir, "etcd"), nil, 0o700))
 	_, err := Start(t.Context(), options)
 	require.EqualError(t, err, "not built in "+options.BinDir+": [kube-apiserver temporal-dev] (run `make lab-bin`)")
-}
-
-func TestAnEtcdOfThreeMembersServesWithTwo(t *testing.T) {
-	t.Parallel()
-	options := testOptions(t)
-	options.EtcdMembers = 3
-	s := &Servers{options: options, freePorts: freePorts, died: make(chan error, 3)}
-	t.Cleanup(func() { assert.NoError(t, s.Stop()) })
-	require.NoError(t, s.startEtcds(t.Context()))
-	require.Len(t, s.Processes(), 3)
-	for _, leader := range []bool{false, true} {
-		require.NoError(t, s.LoseEtcd(t.Context(), leader))
-		serving := 0
-		for _, p := range s.Processes() {
-			select {
-			case <-p.exited:
-			default:
-				require.NoError(t, p.waitReady(t.Context(), p.ready), "it serves reads that ask the majority")
-				serving++
-			}
-		}
-		require.Equal(t, 2, serving)
-		require.NoError(t, s.ReturnEtcd(t.Context()))
-	}
-	require.ErrorIs(t, s.Snapshot(t.Context()), errSeveral)
-	select {
-	case err := <-s.Died():
-		require.NoError(t, err, "who is lost on purpose has not died")
-	default:
-	}
 }

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
 )
 
 func TestGracefulEvictionDropsATaskByTheFirstRuleThatApplies(t *testing.T) {
@@ -107,29 +106,6 @@ func keysOf(taints []corev1.Taint) []string {
 		keys = append(keys, taint.Key)
 	}
 	return keys
-}
-
-func TestPutBackHappensOncePerTaskAndStandsUntilTakenOut(t *testing.T) {
-	f := newSchedulerFaults()
-	honest := scheduling.Decision{Outcome: scheduling.Placed, Clusters: []api.TargetCluster{{Name: "m2", Replicas: 3}}}
-	b := &api.Binding{ObjectMeta: metav1.ObjectMeta{UID: "u", Annotations: map[string]string{api.FaultPutBack: "m1"}}}
-	b.Spec.Clusters = []api.TargetCluster{{Name: "m2", Replicas: 2}}
-	evicted := []api.EvictionTask{{FromCluster: "m1", Replicas: new(int32(1))}}
-	require.Equal(t, honest, f.distort(b, nil, honest), "nothing happens without a task")
-
-	b.Spec.GracefulEvictionTasks = evicted
-	back := f.distort(b, nil, honest)
-	require.Equal(t, []api.TargetCluster{{Name: "m2", Replicas: 2}, {Name: "m1", Replicas: 1}}, back.Clusters)
-	b.Spec.Clusters = back.Clusters
-	require.Equal(t, scheduling.NotNeeded, f.distort(b, nil, honest).Outcome, "it stands")
-	b.Spec.Clusters = b.Spec.Clusters[:1]
-	require.Equal(t, honest, f.distort(b, nil, honest), "taken out: honest again")
-	require.Equal(t, honest, f.distort(b, nil, honest))
-
-	b.Spec.GracefulEvictionTasks = nil
-	f.distort(b, nil, honest)
-	b.Spec.GracefulEvictionTasks = evicted
-	require.Len(t, f.distort(b, nil, honest).Clusters, 2, "a new task is answered anew")
 }
 
 func TestSchedulerErrorsBackOffToTenTimesTheFirstDelay(t *testing.T) {
