@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -190,10 +187,7 @@ func TestTheReasonsThatNeedNoActionSayWhatTheCodeSays(t *testing.T) {
 	require.Equal(t, want, rows(t, text), "run: go test ./controller -run TestTheReasonsThatNeedNoAction -rewrite")
 }
 
-const (
-	runbook    = "../docs/operations.md"
-	quickstart = "../docs/quickstart.md"
-)
+const runbook = "../docs/operations.md"
 
 // words are the values of the core's string constants of a type, read from its source: a
 // list by hand would forget the next one.
@@ -270,42 +264,6 @@ func TestTheRunbookKnowsEveryPhaseOutcomeAndTaskReason(t *testing.T) {
 	}
 }
 
-func TestTheDocumentsLinksLeadSomewhere(t *testing.T) {
-	for _, path := range []string{runbook, quickstart} {
-		linksLeadSomewhere(t, page(t, path))
-	}
-}
-
-// anchors are what a link may name in a page.
-func anchors(text string) map[string]bool {
-	all := map[string]bool{}
-	for _, mark := range []string{"##", "###"} {
-		for heading := range sections(text, mark) {
-			plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading), "")
-			all["#"+strings.ReplaceAll(plain, " ", "-")] = true
-		}
-	}
-	for _, row := range regexp.MustCompile(`<a id="(\w+)"></a>`).FindAllStringSubmatch(text, -1) {
-		all["#"+row[1]] = true
-	}
-	return all
-}
-
-func linksLeadSomewhere(t *testing.T, text string) {
-	t.Helper()
-	for _, link := range regexp.MustCompile(`\]\(([^)#]*)(#[^)]+)?\)`).FindAllStringSubmatch(text, -1) {
-		file, anchor := filepath.Join("../docs", link[1]), link[2]
-		there := text
-		if link[1] != "" {
-			require.NoError(t, fixtures.Err(os.Stat(file)))
-		}
-		if link[1] != "" && anchor != "" {
-			there = page(t, file)
-		}
-		require.True(t, anchor == "" || anchors(there)[anchor], link[0])
-	}
-}
-
 // fenced are the lines of a page's code blocks.
 func fenced(text string) []string {
 	var out []string
@@ -319,80 +277,6 @@ func fenced(text string) []string {
 		}
 	}
 	return out
-}
-
-// commands are the commands of one program in a page: in code blocks without their
-// comments, and in the text.
-func commands(text, program string) []string {
-	var out []string
-	for _, line := range fenced(text) {
-		line, _, _ = strings.Cut(line, "  #")
-		out = append(out, strings.TrimSpace(line))
-	}
-	for _, code := range regexp.MustCompile("`([^`\n]+(?:\n[^`\n]+)?)`").FindAllStringSubmatch(text, -1) {
-		out = append(out, strings.Join(strings.Fields(code[1]), " "))
-	}
-	return slices.DeleteFunc(out, func(s string) bool { return s != program && !strings.HasPrefix(s, program+" ") })
-}
-
-// Every command runs without servers: it may fail, but not with a usage error.
-func TestEveryCommandInTheDocumentsIsUnderstood(t *testing.T) {
-	texts := map[string]string{}
-	for _, path := range []string{runbook, quickstart, "../README.md"} {
-		texts[path] = page(t, path)
-	}
-	t.Chdir(t.TempDir())
-	t.Setenv("KUBECONFIG", "none")
-	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
-	require.NoError(t, os.WriteFile("lifeboat.yaml", []byte("mode: observe\n"), 0o600))
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	for path, text := range texts {
-		all := commands(text, "lifeboat")
-		for _, line := range commands(text, "lifeboat-worker") { // its flags are those of the controller
-			all = append(all, strings.Replace(line, "lifeboat-worker", "lifeboat controller", 1))
-		}
-		require.NotEmpty(t, all, path)
-		for _, line := range all {
-			typed := split(line)[1:]
-			cmd := newApp().command("lifeboat")
-			verb, rest, err := cmd.Find(typed)
-			require.NoError(t, err, "%s: %s", path, line)
-			require.True(t, verb != cmd || len(typed) == 0, "%s: no such verb: %s", path, line)
-			if len(rest) == 0 && verb.Args != nil && verb.ValidateArgs(nil) != nil {
-				continue // the verb's name alone
-			}
-			cmd.SetArgs(typed)
-			cmd.SetOut(io.Discard)
-			cmd.SetErr(io.Discard)
-			cmd.SetIn(strings.NewReader(""))
-			err = cmd.ExecuteContext(over)
-			require.NotEqual(t, process.ExitUsage, exitCode(err), "%s: %s: %v", path, line, err)
-		}
-	}
-}
-
-func TestEveryMessageByHandInTheRunbookIsUnderstood(t *testing.T) {
-	known := map[string]any{
-		"signal " + workflows.SignalPause: &workflows.ScopedOrder{},
-	}
-	by := regexp.MustCompile(`^temporal workflow (update execute|signal) --workflow-id \S+ --name (\S+) --input '(.*)'$`)
-	looked := regexp.MustCompile(`^temporal workflow describe --workflow-id \S+$`)
-	seen := 0
-	for _, line := range commands(page(t, runbook), "temporal workflow") {
-		if strings.HasPrefix(line, "temporal workflow list ") || looked.MatchString(line) {
-			continue
-		}
-		found := by.FindStringSubmatch(line)
-		require.NotNil(t, found, line)
-		into := known[strings.TrimSuffix(found[1], " execute")+" "+found[2]]
-		require.NotNil(t, into, line)
-		decoder := json.NewDecoder(strings.NewReader(found[3]))
-		decoder.DisallowUnknownFields()
-		require.NoError(t, decoder.Decode(into), line)
-		seen++
-	}
-	require.Equal(t, len(known), seen)
 }
 
 func TestEveryQueryInTheRunbookNamesWhatExists(t *testing.T) {

@@ -78,37 +78,6 @@ func tests(t *testing.T, folder, name string) bool {
 	})
 }
 
-// Every exit code of the table is one that docs/cli.md has, and what is said is a
-// regular expression.
-func TestTheTableSpeaksTheReferencesExitCodes(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(root, "docs/cli.md"))
-	require.NoError(t, err)
-	for _, step := range Steps() {
-		_, err := regexp.Compile(step.Says)
-		require.NoError(t, err, step.Run)
-		for _, code := range []int{step.Exit, step.Or} {
-			require.Regexp(t, `(?m)^\| `+string(rune('0'+code))+` \| `, string(raw), step.Run)
-		}
-		if step.Exit != done {
-			require.NotEmpty(t, step.Says, "%s: a refusal says why", step.Run)
-		}
-	}
-}
-
-func TestCommandsAreFoundInBlocksAndInText(t *testing.T) {
-	text := strings.Join([]string{
-		"Say `lifeboat`, `lifeboat status", "member1` or `lifeboat x […]`.", "```", "lifeboat plan member1     # what would happen",
-		"helm install \\", "  lifeboat", "some output", "for p in a b; do", "  lifeboat $p", "done", "```", "```yaml", "lifeboat: 1", "```", "`make test`",
-	}, "\n")
-	require.Equal(t, []Command{
-		{"a.md", 1, "lifeboat status member1"},
-		{"a.md", 4, "lifeboat plan member1"},
-		{"a.md", 6, "helm install lifeboat"},
-		{"a.md", 10, "for p in a b; do lifeboat $p done"},
-		{"a.md", 15, "make test"},
-	}, of("a.md", text))
-}
-
 const ours = "failover.lifeboat.dev/"
 
 // The reference of annotations in docs/operations.md has each one that the code reads, and
