@@ -201,25 +201,6 @@ func TestOnlyTestsImportTesting(t *testing.T) {
 	}
 }
 
-func TestOnlyTheAdapterImportsClientGo(t *testing.T) {
-	adapter := 0
-	for _, f := range product(t) {
-		if below(f.folder(), "tests") {
-			continue
-		}
-		for _, imported := range f.imports {
-			switch {
-			case !below(imported, "k8s.io/client-go"):
-			case below(f.folder(), "k8sadapter"):
-				adapter++
-			default:
-				t.Errorf("%s imports %s: only k8sadapter speaks to Kubernetes", f.path, imported)
-			}
-		}
-	}
-	require.Positive(t, adapter, "k8sadapter imports no client-go: this test looks for the wrong thing")
-}
-
 func TestNoKubernetesClientReachesWorkflowsByAnyWay(t *testing.T) {
 	for _, pkg := range beside("activities", "workflows", "config") {
 		var stderr bytes.Buffer

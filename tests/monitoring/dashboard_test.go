@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -81,21 +80,4 @@ func TestEveryPanelShowsSomethingOfTheRecordedRun(t *testing.T) {
 		}
 		assert.Positive(t, shown, "%q shows nothing", p.Title)
 	}
-}
-
-func TestWhatIsRecordedReadsBackAsItWas(t *testing.T) {
-	r := recorder{every: 2 * time.Second, steps: 6, series: map[string][]string{
-		`a{job="w"}`: {"_", "_", "1", "1", "1", "stale"},
-		`b{job="w"}`: {"1", "2", "2", "stale", "7", "7"},
-		`c{job="w"}`: {"5"},
-	}}
-	file := t.TempDir() + "/run.gz"
-	require.NoError(t, r.write(file))
-	got, err := readRecording(file)
-	require.NoError(t, err)
-	want := "load 2s\n  a{job=\"w\"} _x2 1x2 stale\n  b{job=\"w\"} 1 2x1 stale 7x1\n  c{job=\"w\"} 5 stale\n"
-	require.Equal(t, recording{text: want, steps: 6, every: 2 * time.Second}, got)
-	require.NoError(t, os.WriteFile(file, []byte("no recording"), 0o600))
-	_, err = readRecording(file)
-	require.Error(t, err, "it is no recording")
 }

@@ -54,58 +54,6 @@ func TestTheTallyOnThePageIsThatOfThePatches(t *testing.T) {
 	require.Equal(t, len(all), strings.Count(string(table), "\n| ")-1, "a row for each patch, and the head")
 }
 
-func TestATallyCountsWhatWasFound(t *testing.T) {
-	blind := Mutant{Sim: "nobody there does that"}
-	seen := Mutant{Theme: "any"}
-	for want, c := range map[string]struct {
-		asked bool
-		bad   int
-		of    map[*Mutant]judgement
-	}{
-		"2 mutants: 2 killed; the simulator found 1, and cannot see 1": {asked: true, bad: 0, of: map[*Mutant]judgement{
-			&seen: {verdict: killed, found: true}, &blind: {verdict: killed},
-		}},
-		"2 mutants: 2 killed; the simulator found 0, and cannot see 1": {asked: true, bad: 1, of: map[*Mutant]judgement{
-			&seen: {verdict: unseen}, &blind: {verdict: killed},
-		}},
-		"2 mutants: 0 killed; the simulator found 1, and cannot see 1": {asked: true, bad: 2, of: map[*Mutant]judgement{
-			&seen: {verdict: survived, found: true}, &blind: {verdict: doesNotApply},
-		}},
-		"1 mutants: 1 killed; the simulator was not asked": {asked: false, bad: 0, of: map[*Mutant]judgement{&seen: {verdict: killed}}},
-	} {
-		t.Run(want, func(t *testing.T) {
-			sum := tally{asked: c.asked}
-			for m, j := range c.of {
-				sum.add(*m, j)
-			}
-			require.Equal(t, want, sum.String())
-			require.Equal(t, c.bad, sum.bad)
-		})
-	}
-}
-
-// A hunt is read by its output alone: the copy is another program.
-func TestWhatAHuntSaysIsUnderstood(t *testing.T) {
-	const two = "hunt: playing 1\nhunt: playing 2\n"
-	for name, c := range map[string]struct {
-		out  string
-		well bool
-		want told
-	}{
-		"nothing found":  {out: two + "hunt: nothing in 2\n", well: true, want: told{"", 2}},
-		"an invariant":   {out: two + "hunt: found 2 at 3m1s: 5: two tasks for m1\n--- FAIL: TestHunt\n", well: false, want: told{"invariant 5", 2}},
-		"liveness":       {out: two + "hunt: found 2 at 45m: liveness: m1 is still open\n", well: false, want: told{"liveness", 2}},
-		"an odd message": {out: two + "hunt: found 2 panic | here\n", well: false, want: told{"panic / here", 2}},
-		"a hang":         {out: two + "panic: test timed out after 2m0s\n", well: false, want: told{"it never ends", 2}},
-		"a crash":        {out: two + "panic: nil map\n", well: false, want: told{"it breaks off", 2}},
-		"no theme":       {out: "--- FAIL: TestHunt\nno such | theme\n", well: false, want: told{"it does not play: no such / theme", 0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, read(c.out, c.well))
-		})
-	}
-}
-
 func hasTest(t *testing.T, dir, name string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	require.NoError(t, err)
@@ -117,21 +65,4 @@ func hasTest(t *testing.T, dir, name string) bool {
 		}
 	}
 	return false
-}
-
-// TestAPatchWithoutACompleteHeaderIsRefused: a mutant without a test would count as killed by nothing.
-func TestAPatchWithoutACompleteHeaderIsRefused(t *testing.T) {
-	whole := "Invariant: 1\nGuard: g\nPackage: ./p\nTest: TestX\n\n--- a/f\n+++ b/f\n"
-	m, err := parse(whole)
-	require.NoError(t, err)
-	require.Equal(t, Mutant{Invariant: "1", Guard: "g", Package: "./p", Test: "TestX"}, m)
-	m, err = parse("Theme: drains\nSeeds: 60\n" + whole)
-	require.NoError(t, err)
-	require.Equal(t, Mutant{Invariant: "1", Guard: "g", Package: "./p", Test: "TestX", Theme: "drains", Seeds: 60}, m)
-	_, err = parse("Theme: drains\n" + whole)
-	require.ErrorContains(t, err, "not within how many seeds")
-	for _, line := range []string{"Invariant: 1\n", "Guard: g\n", "Package: ./p\n", "Test: TestX\n", "--- a/f\n"} {
-		_, err := parse(strings.Replace(whole, line, "", 1))
-		require.Error(t, err, line)
-	}
 }
