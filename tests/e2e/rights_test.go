@@ -1,14 +1,13 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/k8sadapter"
+	"github.com/lifeboat-failover/lifeboat/tests/rbac"
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,27 +15,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 )
 
-// right is one verb on one resource, as a role grants it. Namespace and Name are
-// empty where any will do.
-type right struct{ Role, Group, Resource, Namespace, Name, Verb string }
-
-func (r right) String() string {
-	text := fmt.Sprintf("%s: %s %s", r.Role, r.Verb, r.Resource)
-	if r.Group != "" {
-		text += "." + r.Group
-	}
-	if r.Name != "" {
-		text += " " + r.Name
-	}
-	return text
+// right is one verb on one resource, as a role grants it.
+type right struct {
+	role string
+	k8sadapter.Permission
 }
+
+func (r right) String() string { return r.role + ": " + r.Permission.String() }
 
 // covers: it is the right that a request needs.
 func (r right) covers(a audited) bool {
-	return r.Verb == a.Verb && r.Group == a.Object.Group && r.Resource == a.resource() &&
+	return r.Verb == a.Verb && r.Group == a.Object.Group && r.Resource == a.Object.Resource && r.Subresource == a.Object.Subresource &&
 		(r.Namespace == "" || r.Namespace == a.Object.Namespace) && (r.Name == "" || r.Name == a.Object.Name)
 }
 
@@ -125,62 +116,17 @@ func (r *rights) unused(but map[string]string) (unused, unknown []string) {
 // readRights reads roles and who has them from the manifests in a folder.
 func readRights(folder string) (rights, error) {
 	found := rights{of: map[string][]right{}, used: map[right]int{}, refused: map[string]int{}, foreign: map[string]int{}}
-	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	if err != nil {
-		return found, err
-	}
-	granted := map[string][]right{} // by "Kind name"
-	var bindings []rbacv1.RoleBinding
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return found, err
-		}
-		for _, document := range bytes.Split(content, []byte("\n---\n")) {
-			var role rbacv1.Role // a ClusterRole has the same rules
-			var binding rbacv1.RoleBinding
-			if err := yaml.Unmarshal(document, &role); err != nil {
-				return found, fmt.Errorf("read %s: %w", file, err)
-			}
-			if !strings.HasSuffix(role.Kind, "Binding") {
-				granted[role.Kind+" "+role.Name] = grants(role)
-				continue
-			}
-			if err := yaml.Unmarshal(document, &binding); err != nil {
-				return found, fmt.Errorf("read %s: %w", file, err)
-			}
-			bindings = append(bindings, binding)
-		}
-	}
-	for _, binding := range bindings {
-		for _, subject := range binding.Subjects {
-			if subject.Kind == rbacv1.UserKind {
-				found.of[subject.Name] = append(found.of[subject.Name], granted[binding.RoleRef.Kind+" "+binding.RoleRef.Name]...)
-			}
-		}
-	}
-	return found, nil
-}
-
-// grants are the rights of one role.
-func grants(role rbacv1.Role) []right {
-	var all []right
-	for _, rule := range role.Rules {
-		names := rule.ResourceNames
-		if len(names) == 0 {
-			names = []string{""}
-		}
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					for _, name := range names {
-						all = append(all, right{role.Name, group, resource, role.Namespace, name, verb})
-					}
+	roles, err := rbac.Read(folder)
+	for name, role := range roles {
+		for _, subject := range role.Subjects {
+			for _, p := range role.Grants {
+				if subject.Kind == rbacv1.UserKind {
+					found.of[subject.Name] = append(found.of[subject.Name], right{role: name, Permission: p})
 				}
 			}
 		}
 	}
-	return all
+	return found, err
 }
 
 // unexercised are rights that the stories do not use, each with its reason and where
