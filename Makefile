@@ -74,8 +74,9 @@ stage-alerts: | stage-compare
 stage-lab:
 	@$(STAGE) "tests of the lab" $(MAKE) lab-test
 
-test-unit: toolchain ## Run the unit and workflow tests
+test-unit: toolchain ## Run the unit and workflow tests, and print what pre-check, queue, page and decoder take
 	@go test -timeout 30m $(UNIT)
+	@go test -run '^$$' -bench . -benchmem -benchtime 10x ./internal/placement ./internal/queue ./internal/view ./k8sadapter | grep -e /op -e FAIL
 
 test-compare: toolchain ## Hold the pre-check against the lab's scheduler (N=200000 asks more questions)
 	@mkdir -p .test
