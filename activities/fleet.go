@@ -92,7 +92,7 @@ func (a fleetAssessor) RecallPacer(ctx context.Context, r RecallRequest) (Recall
 	}
 	switch {
 	case memory.Lost:
-		return Recall{Lost: true, Why: reason.StateLost}, nil
+		return Recall{Lost: true, Why: reason.StateLost, Memo: memory.Memo}, nil
 	case memory.Known:
 		return Recall{Why: reason.None, Memo: memory.Memo}, nil
 	}

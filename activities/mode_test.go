@@ -151,6 +151,10 @@ func TestAPacerKnowsAFirstStartFromALostState(t *testing.T) {
 		"a previous run left its orders": {
 			world: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Memo: []byte("{}")} }, want: activities.Recall{Memo: []byte("{}")},
 		},
+		"a previous run was terminated, and left its orders": {
+			world: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true, Memo: []byte("{}")} },
+			want:  activities.Recall{Lost: true, Why: reason.StateLost, Memo: []byte("{}")},
+		},
 		"a previous run was lost":               {world: func(b *bench) { b.memory = activities.PacerMemory{Known: true, Lost: true} }, want: lost},
 		"no previous run, yet a Lifeboat taint": {world: (*bench).fail, want: lost},
 		"no previous run, and a cluster that a rule only cordoned": {world: m1Is(func(x *karmada.Cluster) {

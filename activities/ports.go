@@ -231,7 +231,7 @@ type PacerMemory struct {
 	// Known is false when there is no previous run, Lost when it was terminated or cannot be read.
 	Known bool   `json:"known"`
 	Lost  bool   `json:"lost"`
-	Memo  []byte `json:"memo,omitempty"` // the memo field that the pacer mirrors its orders in
+	Memo  []byte `json:"memo,omitempty"` // the memo field that the pacer mirrors its orders in, also where the rest is lost
 }
 
 // Pacer speaks to the fleet's pacer workflow.

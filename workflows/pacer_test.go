@@ -240,16 +240,25 @@ func TestTheMostUrgentClusterIsServedFirstAndEqualsInTurn(t *testing.T) {
 
 // Rules: R4.5-30, R4.5-31.
 func TestALostStateHaltsUntilAnOperatorResumes(t *testing.T) {
-	p := newPacing(t)
-	p.memory = activities.PacerMemory{Known: true, Lost: true}
-	p.at(time.Second, func() { p.ask("m1", 1) })
-	p.at(time.Minute, func() {
-		require.Empty(t, p.grants)
-		require.Equal(t, reason.StateLost, p.told["m1"][0].Reason)
-		p.resume()
-	})
-	p.run(2 * time.Minute)
-	require.Len(t, p.grants, 1)
+	for name, memory := range map[string]activities.PacerMemory{
+		"nothing is left":                     {Known: true, Lost: true},
+		"its orders are not readable":         {Known: true, Memo: []byte(`{"rate":0.001,"halted":"?"}`)},
+		"it was terminated, and they are not": {Known: true, Lost: true, Memo: []byte(`{"rate":0.001,"halted":"?"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPacing(t)
+			p.memory = memory
+			p.at(time.Second, func() { p.ask("m1", 1) })
+			p.at(time.Minute, func() {
+				require.Empty(t, p.grants)
+				require.Equal(t, reason.StateLost, p.told["m1"][0].Reason)
+				p.resume()
+			})
+			status := p.run(2 * time.Minute)
+			require.Len(t, p.grants, 1)
+			require.Nil(t, status.Orders.Rate)
+		})
+	}
 }
 
 // A repeated removal needs no lease, but a pacer that has only just begun does not
@@ -518,7 +527,7 @@ func TestARateThatIsSetWhileNothingMovesSaysSo(t *testing.T) {
 // What operators ordered stands in the memo of the pacer that took the order, which its
 // successor reads, however the first one ended; so does the halt of one that knew nothing.
 //
-// Rules: R4.5-29.
+// Rules: R4.5-29, R4.5-30, R4.5-34.
 func TestEveryOrderIsMirroredWhereTheNextPacerReadsIt(t *testing.T) {
 	type order = func(*pacing) *answer
 	halt, resume := (*pacing).halt, (*pacing).resume
@@ -559,6 +568,26 @@ func TestEveryOrderIsMirroredWhereTheNextPacerReadsIt(t *testing.T) {
 			require.Equal(t, c.halted, status.Orders.HaltReason)
 			require.InDelta(t, c.rate, status.Pace.Rate, 0)
 			require.Len(t, next.grants, map[bool]int{true: 1}[c.rate > 0])
+
+			heir := newPacing(t)
+			heir.memory = activities.PacerMemory{Known: true, Lost: true, Memo: memo}
+			heir.at(time.Second, func() { heir.ask("m1", 1) })
+			heir.at(time.Minute, func() {
+				status = heir.status()
+				require.Empty(t, heir.grants, "what a terminated pacer granted is not known")
+				require.Equal(t, reason.StateLost, status.Pace.Reason)
+				require.Equal(t, []any{ordered.Rate, ordered.RateBy}, []any{status.Orders.Rate, status.Orders.RateBy})
+				if ordered.Halted != nil {
+					require.Equal(t, ordered.Halted, status.Orders.Halted, "with who and why")
+				}
+				heir.resume()
+			})
+			rate := configured
+			if ordered.Rate != nil {
+				rate = *ordered.Rate
+			}
+			require.InDelta(t, rate, heir.run(2*time.Minute).Pace.Rate, 0)
+			require.Len(t, heir.grants, 1)
 		})
 	}
 }

@@ -95,7 +95,7 @@ var explanations = map[reason.Reason]string{
 	reason.AllFaulty:         "every cluster looks failed, probably by Lifeboat's own fault: check Lifeboat's and Karmada's network first",
 	reason.FleetUnknown:      "the fleet could not be counted",
 	reason.HaltedByOperator:  "an operator paused it, or configured the rate 0",
-	reason.StateLost:         "the pacer's earlier run cannot be read, so its permits and orders are not known: an operator must resume",
+	reason.StateLost:         "the pacer's earlier run was terminated or cannot be read: its permits are unknown, an operator must resume",
 	reason.RateSetByOperator: "an operator set the rate",
 	reason.FirstStart:        "this is its first start",
 }
@@ -230,7 +230,7 @@ func (v Pacer) actions() []string {
 	if v.HaltedBy != "" {
 		first := "First ask the operator who paused it."
 		if v.Pace.Reason == reason.StateLost {
-			first = "First see that nothing runs away, and set a rate again if you had set one."
+			first = "First see that nothing runs away, check the rate, and ask the operator who paused it, if one did."
 		}
 		return []string{
 			"`lifeboat resume fleet --reason \"…\"`: let evictions flow again. " + first,

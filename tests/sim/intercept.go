@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/testsuite"
@@ -181,6 +182,14 @@ func (o *outbound) GetInfo(ctx workflow.Context) *workflow.Info {
 		*(*bool)(unsafe.Pointer(field.UnsafeAddr())) = true
 	}
 	return info
+}
+
+// UpsertMemo keeps the orders of the pacer for the one that comes after it.
+func (o *outbound) UpsertMemo(ctx workflow.Context, memo map[string]any) error {
+	if orders, is := memo[fleetpacer.MemoOrders].(workflows.Orders); is {
+		o.s.orders = orders
+	}
+	return o.Next.UpsertMemo(ctx, memo)
 }
 
 // ExecuteActivity runs the activity in virtual time.

@@ -54,10 +54,6 @@ func (l *law) ordered(now time.Time, cluster, update string) {
 	}
 }
 
-// lost: a pacer whose state is lost knows of no rate that was ordered. Its halt it keeps:
-// the next one begins with one.
-func (l *law) lost(now time.Time) { l.rates = append(l.rates, rate{from: now, rate: l.rates[0].rate}) }
-
 func (l *law) paced(now time.Time, update string, arg any) {
 	switch update {
 	case workflows.UpdateHalt:

@@ -56,6 +56,7 @@ type sim struct {
 	workers    *activities.Activities
 	activities performed
 	memory     activities.PacerMemory
+	orders     workflows.Orders // as the pacer mirrors them
 	updates    int
 	unheard    map[string]int // updates on their way, by workflow id
 	longest    map[string]int // history of a run, in events, by workflow type

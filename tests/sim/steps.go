@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -280,11 +281,17 @@ func (s *sim) terminate(ctx workflow.Context, id string) {
 	}
 }
 
-// terminatePacer loses the pacer's state: the next one starts halted.
+// terminatePacer loses the pacer's state: the next one starts halted, and keeps what was ordered. An order that the
+// judge has yet to hear of is in the memo, too.
 func (s *sim) terminatePacer(ctx workflow.Context, _ Step) {
-	s.memory = activities.PacerMemory{Known: true, Lost: true}
-	s.judge.law.lost(s.now())
-	s.judge.applications.pace.lost(s.now())
+	memo, err := json.Marshal(s.orders)
+	if err != nil {
+		panic(err)
+	}
+	s.memory = activities.PacerMemory{Known: true, Lost: true, Memo: memo}
+	if rate := s.orders.Rate; rate != nil {
+		s.judge.paced(workflows.UpdateSetRate, workflows.SetRate{Rate: *rate})
+	}
 	s.terminate(ctx, workflows.FleetPacerID(""))
 }
 

@@ -157,20 +157,17 @@ func (p Pacer) successor(ctx context.Context, runID string) (string, error) {
 	return last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId(), nil
 }
 
-// memory is what a closed run left. A cancelled run mirrored its orders in its memo. For one that
-// was terminated, failed or timed out the granted permits are unknown.
+// memory is what a closed run left. It mirrored its orders in its memo, each before the operator had the answer.
+// For one that was terminated, failed or timed out the granted permits are unknown.
 func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMemory {
-	known := activities.PacerMemory{Known: true}
 	orderly := info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED ||
 		info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	payload, mirrored := info.GetMemo().GetFields()[fleetpacer.MemoOrders]
 	var memo json.RawMessage
-	if !orderly || !mirrored || p.Converter.FromPayload(payload, &memo) != nil {
-		known.Lost = true
-		return known
+	if !mirrored || p.Converter.FromPayload(payload, &memo) != nil {
+		return activities.PacerMemory{Known: true, Lost: true}
 	}
-	known.Memo = memo
-	return known
+	return activities.PacerMemory{Known: true, Lost: !orderly, Memo: memo}
 }
 
 // Applications reads what earlier application failovers reported.

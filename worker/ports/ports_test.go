@@ -179,6 +179,8 @@ const current = "run-now"
 type past struct {
 	runs []*workflowpb.WorkflowExecutionInfo
 	next map[string]string // run -> the run that it continued as
+	// swept: what the list still shows is past its retention.
+	swept bool
 }
 
 func run(id string, minute int, status enumspb.WorkflowExecutionStatus, memo string) *workflowpb.WorkflowExecutionInfo {
@@ -201,6 +203,9 @@ func (p past) remember(t *testing.T, listed int) activities.PacerMemory {
 		return r.GetQuery() == `WorkflowId = "fleet-pacer"`
 	})).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: p.runs[:listed]}, nil)
 	for _, info := range p.runs {
+		if p.swept {
+			break
+		}
 		id := info.GetExecution().GetRunId()
 		c.On("DescribeWorkflowExecution", mock.Anything, "fleet-pacer", id).
 			Return(&workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: info}, nil).Maybe()
@@ -215,6 +220,7 @@ func (p past) remember(t *testing.T, listed int) activities.PacerMemory {
 	return fixtures.Must(Pacer{Client: c, Converter: converter.GetDefaultDataConverter()}.Remember(t.Context(), current))(t)
 }
 
+// Rules: R4.5-29, R4.5-30.
 func TestWhatThePreviousPacerLeft(t *testing.T) {
 	const (
 		cancelled  = enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED
@@ -225,6 +231,7 @@ func TestWhatThePreviousPacerLeft(t *testing.T) {
 	now := run(current, 9, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, "")
 	lost := activities.PacerMemory{Known: true, Lost: true}
 	orders := `{"haltReason":"HaltedByOperator"}`
+	only := activities.PacerMemory{Known: true, Lost: true, Memo: []byte(orders)}
 	for name, c := range map[string]struct {
 		past   past
 		listed int // how many of the runs the list shows; 0: all
@@ -233,10 +240,12 @@ func TestWhatThePreviousPacerLeft(t *testing.T) {
 		"nothing before a first start":       {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now}}},
 		"the orders of a cancelled run":      {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
 		"the newest run of several":          {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, terminated, orders), now, run("newer", 2, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
-		"nothing to trust of a terminated":   {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}}, want: lost},
-		"nothing to trust of a failed":       {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, failed, orders)}}, want: lost},
+		"only the orders of a terminated":    {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}}, want: only},
+		"only the orders of a failed":        {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, failed, orders)}}, want: only},
+		"nothing of a terminated without":    {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, "")}}, want: lost},
+		"a terminated one that is gone":      {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}, swept: true}, want: lost},
 		"nothing to trust without a memo":    {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, "")}}, want: lost},
-		"a successor that is not listed yet": {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders), run("next", 2, terminated, orders)}, next: map[string]string{"old": "next"}}, listed: 2, want: lost},
+		"a successor that is not listed yet": {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders), run("next", 2, terminated, orders)}, next: map[string]string{"old": "next"}}, listed: 2, want: only},
 		"a successor that is gone":           {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders)}, next: map[string]string{"old": "swept"}}, want: lost},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,14 +124,13 @@ func (p *pacer) recall() {
 	}
 	p.log.Info("started the pacer", "reason", r.Why, "halted", r.Lost)
 	if len(r.Memo) > 0 && json.Unmarshal(r.Memo, &p.st.Orders) != nil {
-		r.Lost = true
+		r.Lost, p.st.Orders = true, workflows.Orders{}
 	}
 	if r.Lost {
-		p.st.Orders = workflows.Orders{
-			Halted:     &workflows.Order{Who: "lifeboat", Reason: "the pacer's state was lost: check what moves, then resume"},
-			HaltReason: reason.StateLost,
+		p.st.Orders.HaltReason, p.st.HaltedAt = reason.StateLost, p.now()
+		if p.st.Orders.Halted == nil {
+			p.st.Orders.Halted = &workflows.Order{Who: "lifeboat", Reason: "the pacer's state was lost: check what moves, then resume"}
 		}
-		p.st.HaltedAt = p.now()
 	}
 	if r.Why != reason.FirstStart {
 		passed := p.now().Add(pace.PermitsEnd) // what an earlier pacer granted has passed by then
