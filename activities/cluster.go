@@ -29,28 +29,32 @@ type AssessRequest struct {
 // Assessment is one judgement of a cluster: what each rule says at each sight,
 // and which taints stand.
 type Assessment struct {
-	Gone  bool      `json:"gone,omitempty"` // deleted, or another uid under its name
-	UID   types.UID `json:"uid,omitempty"`
-	Seen  string    `json:"seen,omitempty"`
-	Ready string    `json:"ready,omitempty"` // status of condition Ready
-	Why   string    `json:"why,omitempty"`   // its reason
+	Gone bool      `json:"gone,omitempty"` // deleted, or another uid under its name
+	UID  types.UID `json:"uid,omitempty"`
+	Seen string    `json:"seen,omitempty"`
+	Why  string    `json:"why,omitempty"` // reason of condition Ready
 	// Turns show the next assessment what turned away and back in between.
 	Turns rules.Turns `json:"turns,omitempty"`
 	// Sights are oldest first; the last is the re-read.
-	Sights   [][]rules.RuleObservation `json:"sights,omitempty"`
-	Hard     []corev1.Taint            `json:"hard,omitempty"`
-	Soft     []corev1.Taint            `json:"soft,omitempty"`
-	Foreign  []corev1.Taint            `json:"foreign,omitempty"` // those of both kinds that are not Lifeboat's
-	Ours     []karmada.AddedTaint      `json:"ours,omitempty"`
-	Stopped  *karmada.StoppedBy        `json:"stopped,omitempty"`
-	Drain    *karmada.Drain            `json:"drain,omitempty"`
-	Ordered  []karmada.OrderedTaint    `json:"ordered,omitempty"`
-	OptedOut bool                      `json:"optedOut,omitempty"`
-	// Standing are all taints as "key:effect".
-	Standing []string `json:"standing,omitempty"`
+	Sights [][]rules.RuleObservation `json:"sights,omitempty"`
+	ClusterView
+	Stopped *karmada.StoppedBy `json:"stopped,omitempty"`
 	// Malformed says what of the cluster, or of its soft taints, cannot be understood.
 	Malformed string `json:"malformed,omitempty"`
-	// SoftUnreadable reports that no soft taint can be written for now.
+}
+
+// ClusterView is what of a cluster a failover goes by until the next judgement.
+type ClusterView struct {
+	Ready    string                 `json:"ready,omitempty"` // status of condition Ready
+	Hard     []corev1.Taint         `json:"hard,omitempty"`
+	Soft     []corev1.Taint         `json:"soft,omitempty"`
+	Foreign  []corev1.Taint         `json:"foreign,omitempty"` // those of both kinds that are not Lifeboat's
+	Ours     []karmada.AddedTaint   `json:"ours,omitempty"`
+	Standing []string               `json:"standing,omitempty"` // every taint as "key:effect"
+	Drain    *karmada.Drain         `json:"drain,omitempty"`    // the order that stands on the cluster
+	Ordered  []karmada.OrderedTaint `json:"ordered,omitempty"`  // those that operators ordered
+	OptedOut bool                   `json:"optedOut,omitempty"`
+	// SoftUnreadable: soft taints cannot be written until an operator corrects them.
 	SoftUnreadable bool `json:"softUnreadable,omitempty"`
 }
 
@@ -86,8 +90,8 @@ func (a clusterAssessor) AssessCluster(ctx context.Context, r AssessRequest) (As
 
 func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 	out := Assessment{
-		UID: c.UID, Seen: c.ResourceVersion, Ours: c.Added, Stopped: c.Stopped, Drain: c.Drain, Ordered: c.Ordered,
-		Malformed: cmp.Or(c.Malformed, c.SoftMalformed), SoftUnreadable: c.SoftUnreadable, Turns: rules.TurnsOf(c),
+		UID: c.UID, Seen: c.ResourceVersion, Stopped: c.Stopped, Malformed: cmp.Or(c.Malformed, c.SoftMalformed), Turns: rules.TurnsOf(c),
+		ClusterView: ClusterView{Ours: c.Added, Drain: c.Drain, Ordered: c.Ordered, SoftUnreadable: c.SoftUnreadable},
 	}
 	for _, t := range c.Taints {
 		out.Standing = append(out.Standing, t.Key+":"+string(t.Effect))

@@ -112,23 +112,10 @@ type TakenAway struct {
 
 // ClusterView is what of the cluster a failover shows and compares.
 type ClusterView struct {
-	Ready       string               `json:"ready,omitempty"`
-	Malformed   bool                 `json:"malformed,omitempty"` // it cannot be understood
-	ReadyReason string               `json:"readyReason,omitempty"`
-	Hard        []corev1.Taint       `json:"hard,omitempty"`
-	Soft        []corev1.Taint       `json:"soft,omitempty"`
-	Foreign     []corev1.Taint       `json:"foreign,omitempty"` // of both kinds, not Lifeboat's
-	Ours        []karmada.AddedTaint `json:"ours,omitempty"`
-	Standing    []string             `json:"standing,omitempty"` // every taint as "key:effect"
-	OptedOut    bool                 `json:"optedOut,omitempty"`
-	// StopRecord: a record of a stop stands on the cluster.
-	StopRecord bool `json:"stopRecord,omitempty"`
-	// Drain is the order that stands on the cluster, nil when none does.
-	Drain *karmada.Drain `json:"drain,omitempty"`
-	// Ordered are the taints that operators ordered.
-	Ordered []karmada.OrderedTaint `json:"ordered,omitempty"`
-	// SoftUnreadable: soft taints cannot be written until an operator corrects them.
-	SoftUnreadable bool `json:"softUnreadable,omitempty"`
+	activities.ClusterView
+	ReadyReason string `json:"readyReason,omitempty"`
+	Malformed   bool   `json:"malformed,omitempty"`  // it cannot be understood
+	StopRecord  bool   `json:"stopRecord,omitempty"` // a record of a stop stands on it
 }
 
 // PhaseSince is when the phase that it is in began, as far as is known.

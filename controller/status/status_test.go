@@ -45,7 +45,7 @@ func evacuating() *workflows.FailoverStatus {
 	s.Phase, s.Attempt, s.Reason = phase.FailoverEvacuating, 2, reason.ConditionsMatch
 	s.Entered, s.Since = now.Add(-90*time.Second), now.Add(-2*time.Minute)
 	s.Terms.Mode = rules.ModeEnforce
-	s.Cluster = workflows.ClusterView{Ready: "False", ReadyReason: "ClusterNotReachable"}
+	s.Cluster = workflows.ClusterView{ClusterView: activities.ClusterView{Ready: "False"}, ReadyReason: "ClusterNotReachable"}
 	s.Results = []record.Result{{Key: key("done"), Outcome: phase.OutcomeMigrated}}
 	s.Migrations = map[string]workflows.Migration{
 		"shop/fine": {Key: key("fine"), Resource: "Deployment shop/fine", Phase: phase.MigrationPlacing, Since: now.Add(-time.Second)},

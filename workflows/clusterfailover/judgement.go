@@ -61,9 +61,7 @@ func (j *judgement) take(a activities.Assessment, asked time.Time, facts int) {
 		j.st.Windows = j.st.Windows.Advance(sight, now)
 	}
 	j.st.Cluster = workflows.ClusterView{
-		Ready: a.Ready, ReadyReason: a.Why, Hard: a.Hard, Soft: a.Soft, Foreign: a.Foreign, Ours: a.Ours,
-		Standing: a.Standing, OptedOut: a.OptedOut, StopRecord: a.Stopped != nil, Drain: a.Drain, Ordered: a.Ordered,
-		SoftUnreadable: a.SoftUnreadable, Malformed: a.Malformed != "",
+		ClusterView: a.ClusterView, ReadyReason: a.Why, StopRecord: a.Stopped != nil, Malformed: a.Malformed != "",
 	}
 	if a.Malformed != "" {
 		j.log.Warn("the cluster cannot be understood", "message", a.Malformed)
