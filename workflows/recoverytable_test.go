@@ -512,13 +512,13 @@ func want(e ending, other string) map[string]phase.Outcome {
 }
 
 // Somebody scales a binding while its old copy is held and nothing else fits. What comes
-// back is what the cluster had; the rest is the scheduler's to divide.
+// back is what the cluster had, and no more than the binding has now; the rest is the scheduler's to divide.
 //
 // Rules: R4.9-21, R4.9-26.
 func TestARestoreAfterAChangeOfReplicas(t *testing.T) {
 	for name, c := range map[string]struct {
 		replicas, back int32 // of the binding, and what the restore puts back
-	}{"scaled up": {replicas: 6, back: 4}, "scaled down": {replicas: 3, back: 4}, "not scaled": {replicas: 4, back: 4}} {
+	}{"scaled up": {replicas: 6, back: 4}, "scaled down": {replicas: 3, back: 3}, "scaled to 0": {replicas: 0, back: 0}, "not scaled": {replicas: 4, back: 4}} {
 		t.Run(name, func(t *testing.T) {
 			s, key := outage(t, 5*time.Minute)
 			s.world.Change(key, func(b *karmada.Binding) {

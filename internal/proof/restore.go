@@ -65,7 +65,7 @@ func (in RestoreInput) plan() RestorePlan {
 	if plan := in.refuse(); plan.Reason != reason.None {
 		return plan
 	}
-	plan := RestorePlan{OK: true, Replicas: in.replicas()}
+	plan := RestorePlan{OK: true, Replicas: min(in.replicas(), in.Binding.Replicas)}
 	if in.PutBack {
 		plan.Away, plan.Shrunk = in.undo()
 		in.Binding = in.Binding.Without(plan.Away)
@@ -157,7 +157,8 @@ func (in RestoreInput) undo() (away []string, shrunk []karmada.TargetCluster) {
 }
 
 // replicas are those that were taken out. Where every copy has all of them, the
-// present number counts: an old one would scale the copy down and up again.
+// present number counts: an old one would scale the copy down and up again. No more are put back
+// than the binding has by now.
 func (in RestoreInput) replicas() int32 {
 	if !in.Binding.Placement.Divided() {
 		return in.Binding.Replicas
@@ -197,6 +198,7 @@ func (in RestoreInput) others() []karmada.TargetCluster {
 		case in.Baseline.Derived:
 			continue // how many it had is not known: the scheduler divides the rest
 		}
+		t.Replicas = min(t.Replicas, in.Binding.Replicas)
 		out = append(out, t)
 	}
 	return out

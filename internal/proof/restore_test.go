@@ -30,6 +30,7 @@ func TestPlanRestore(t *testing.T) {
 		return divided(on("m1", 1), on("m2", 2), on("m3", 3))
 	}
 	succeeded := scheduled(corev1.ConditionTrue, "Success", fixtures.T0)
+	zero := func(b *karmada.Binding) { b.Replicas, b.HasRequirements = 0, true }
 	moved := func(b *karmada.Binding) { b.Status.ObservedAffinity = "backup" }
 	grouped := func() *karmada.Binding {
 		return with(duplicated("m1"), groups("primary", "primary: m1 m4", "backup: m2"))
@@ -68,6 +69,14 @@ func TestPlanRestore(t *testing.T) {
 		"every copy has all replicas, as many as there are now": {
 			before: duplicated("m1", "m2"), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Replicas = 5 }},
 			want: proof.RestorePlan{OK: true, Replicas: 5, Others: []karmada.TargetCluster{on("m2", 5)}, Message: "5 replicas"},
+		},
+		"divided: no more than it has by now": {
+			before: split(), now: []func(*karmada.Binding){func(b *karmada.Binding) { b.Replicas = 2 }},
+			want: proof.RestorePlan{OK: true, Replicas: 1, Others: []karmada.TargetCluster{on("m2", 2), on("m3", 2)}, Message: "with 1 replica beside"},
+		},
+		"divided: scaled to 0, and nothing fitted before": {
+			before: split(), now: []func(*karmada.Binding){zero},
+			want: proof.RestorePlan{OK: true, Others: []karmada.TargetCluster{on("m2", 0), on("m3", 0)}, Message: "with 0 replicas beside"},
 		},
 		"a stuck placement is taken back": {
 			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
