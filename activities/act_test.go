@@ -41,12 +41,17 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		"put back":                      {world: app(func(x *karmada.Binding) { x.Clusters = append(x.Clusters, on("m1")...) }), reason: reason.PutBack},
 		"placed on paper, not observed": {world: app(func(x *karmada.Binding) { x.Generation++ }), reason: reason.NotPlaced},
 		"emptied":                       {world: app(func(x *karmada.Binding) { x.Clusters = nil }), reason: reason.NotPlaced},
-		"not healthy any more":          {world: app(unhealthy), reason: reason.NotHealthy},
-		"the new target died":           {world: notReady("m2"), reason: reason.TargetNotReady},
-		"not healthy for long enough":   {ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, reason: reason.NotHealthy},
-		"placed elsewhere since":        {ask: placedOn(on("m3")...), reason: reason.NotHealthy},
-		"proven where it is":            {ask: placedOn(karmada.TargetCluster{Name: "m2", Replicas: 1}), reason: reason.Written},
-		"the source is Ready":           {world: recovered, reason: reason.NotHealthy},
+		"scaled to 0":                   {world: app(scaledToZero), reason: reason.Written},
+		"scaled to 0, not observed":     {world: app(func(x *karmada.Binding) { scaledToZero(x); x.Generation++ }), reason: reason.NoReplicas},
+		"scaled to 0 too soon": {
+			world: app(scaledToZero), ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, reason: reason.NotHealthy,
+		},
+		"not healthy any more":        {world: app(unhealthy), reason: reason.NotHealthy},
+		"the new target died":         {world: notReady("m2"), reason: reason.TargetNotReady},
+		"not healthy for long enough": {ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 9 * time.Second }, reason: reason.NotHealthy},
+		"placed elsewhere since":      {ask: placedOn(on("m3")...), reason: reason.NotHealthy},
+		"proven where it is":          {ask: placedOn(karmada.TargetCluster{Name: "m2", Replicas: 1}), reason: reason.Written},
+		"the source is Ready":         {world: recovered, reason: reason.NotHealthy},
 		"the source is Ready, detection is over": {
 			world: recovered, ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 90 * time.Second }, reason: reason.Written,
 		},
@@ -78,6 +83,9 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		})
 	}
 }
+
+// scaledToZero: the scheduler has seen 0 replicas, and dropped every cluster.
+func scaledToZero(x *karmada.Binding) { x.Clusters, x.Replicas, x.HasRequirements = nil, 0, true }
 
 func unhealthy(x *karmada.Binding) {
 	for i := range x.Status.Aggregated {
@@ -297,9 +305,14 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 func TestAReleaseOnAnOperatorsOrderNeverTakesTheLastCopy(t *testing.T) {
 	b, ref := unplaced(t)
 	require.Equal(t, activities.ActRefused, b.release(activities.ReleaseRequest{MigrationRef: ref, Ordered: true}).End)
+	b.world.Change(ref.Key, scaledToZero)
+	require.Equal(t, activities.ActRefused, b.release(activities.ReleaseRequest{MigrationRef: ref, Ordered: true}).End, "nothing fits")
 	require.Len(t, b.world.Peek(ref.Key).Tasks, 1)
-	b, ref = moved(t)
-	require.Equal(t, activities.ActDone, b.release(activities.ReleaseRequest{MigrationRef: ref, Ordered: true}).End)
+	for _, now := range []func(*karmada.Binding){func(*karmada.Binding) {}, scaledToZero} {
+		b, ref = moved(t)
+		b.world.Change(ref.Key, now)
+		require.Equal(t, activities.ActDone, b.release(activities.ReleaseRequest{MigrationRef: ref, Ordered: true}).End)
+	}
 }
 
 // Rules: R4.16-10.

@@ -125,7 +125,7 @@ func (a releaser) whyNotYet(
 	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
 ) (reason.Reason, string, error) {
 	switch {
-	case r.Ordered && len(look.Targets) == 0:
+	case r.Ordered && len(look.Targets) == 0 && !look.Placed.OK:
 		return reason.NotPlaced, "it has no target cluster: the held copy is the last one", nil
 	case r.Ordered && look.Purge != karmada.PurgeDirectly:
 		return reason.None, "", nil
@@ -199,8 +199,6 @@ func (a releaser) heldLongEnough(ctx context.Context, r ReleaseRequest, look Obs
 		return reason.Verdict{OK: true}
 	}
 	switch {
-	case len(look.Targets) == 0:
-		return proof.Refuse(reason.NotPlaced, "it has no target cluster to probe")
 	case !r.Probe:
 		return notLongEnough(r.HealthyFor, must)
 	case a.prober == nil:

@@ -35,7 +35,7 @@ var builtInGroups = sets.New("", "apps", "batch", "policy", "networking.k8s.io",
 // a setting that says so: the binding is placed, and one of its targets is on a cluster
 // that answers and is not failing itself, so that the held copy is never the last one.
 func ReleasableUnproven(b *karmada.Binding, failed string, suspect map[string]bool) reason.Verdict {
-	if v := Placed(b, failed); !v.OK {
+	if v := Placed(b, failed); !v.OK || len(b.Clusters) == 0 {
 		return v
 	}
 	for _, t := range b.Clusters {
@@ -64,7 +64,7 @@ func Healthy(in HealthInput) reason.Verdict {
 	case at >= 0:
 		return Refuse(reason.PutBack, "%s is among the targets again", in.Failed)
 	case len(b.Clusters) == 0:
-		return Refuse(reason.NotPlaced, "it has no target cluster")
+		return Placed(b, in.Failed) // with 0 replicas there is no copy to prove
 	case b.Workload && b.Placement.Divided() && b.Replicas > 0 && !addsUp(b):
 		return Refuse(reason.NotHealthy, "%d of %d replicas have a target", karmada.SumOf(b.Clusters), b.Replicas)
 	}

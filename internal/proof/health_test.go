@@ -306,7 +306,21 @@ func TestKarmada7455EmptyScheduleResultIsNotHealthy(t *testing.T) {
 	require.Equal(t, reason.NotPlaced, v.Reason)
 	require.False(t, proof.Placed(empty, "m1").OK)
 	empty.Replicas = 0
-	require.False(t, proof.Placed(empty, "m1").OK, "whatever spec.replicas says")
+	require.False(t, proof.Placed(empty, "m1").OK, "without replica requirements the scheduler keeps its clusters")
+}
+
+// Rules: R4.7-17, R4.7-38.
+func TestHealthy_PlacedNowhere_HasNoCopyToProve(t *testing.T) {
+	b := with(duplicated(), func(b *karmada.Binding) {
+		b.Replicas, b.HasRequirements, b.Tasks = 0, true, []karmada.Task{fixtures.Held("m1", 2)}
+	})
+	v := proof.Healthy(proof.HealthInput{Binding: b, Failed: "m1", Baseline: was()})
+	require.True(t, v.OK, v.Message)
+	require.Equal(t, reason.NoReplicas, v.Reason)
+	require.True(t, proof.ReleasableUnproven(b, "m1", nil).OK, "no plug-in's no makes the old copy the last one")
+	verdict := proof.JudgeHold(b, "m1", func(name string) (karmada.Cluster, bool) { return cluster(name), true })
+	require.True(t, verdict.Placed.OK && verdict.Health.OK && verdict.Decides(was()))
+	require.NotEqual(t, proof.NewsOf(with(duplicated(), generation(3, 2)), "m1"), proof.NewsOf(b, "m1"), "its migration is signalled")
 }
 
 // The old copy went while the new one had fewer replicas than were asked for.

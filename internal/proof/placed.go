@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
 // ScheduledNoClusterFit is the Scheduled condition's reason for "nothing fits"; the
@@ -16,12 +17,14 @@ const ScheduledNoClusterFit = "NoClusterFit"
 // Placed reports whether the scheduler has placed a binding elsewhere: spec.clusters
 // is not empty and without the failed cluster, the scheduler has observed this very
 // generation, and Scheduled is True (or divided replicas add up). Empty clusters
-// are never placed, whatever the generation says; nor is what Karmada would not apply on a target.
+// are placed only for 0 replicas; what Karmada would not apply on a target is not placed.
 func Placed(b *karmada.Binding, failed string) reason.Verdict {
 	names := karmada.TargetNames(b.Clusters)
 	switch _, at := b.Target(failed); {
 	case at >= 0:
 		return Refuse(reason.PutBack, "%s is among the targets %s", failed, reason.List(names))
+	case noReplicas(b):
+		return nowhere(b)
 	case noFit(b):
 		return Refuse(reason.NoClusterFit, "the scheduler found no cluster: %s", b.Status.Scheduled.Message)
 	case len(b.Clusters) == 0:
@@ -35,7 +38,28 @@ func Placed(b *karmada.Binding, failed string) reason.Verdict {
 	if name := notDispatched(b, failed); name != "" {
 		return Refuse(reason.DispatchingSuspended, "its dispatching to %s is suspended (spec.suspension)", name)
 	}
-	return reason.Verdict{OK: true, Reason: reason.Placed, Message: "placed on " + reason.List(names), Candidates: names}
+	return reason.Verdict{OK: true, Reason: reason.Placed, Message: "on " + reason.List(names), Candidates: names}
+}
+
+// noReplicas reports whether a workload of 0 replicas has no cluster: the scheduler drops every cluster that gets
+// none, Duplicated too (removeZeroReplicasCluster).
+func noReplicas(b *karmada.Binding) bool {
+	return len(b.Clusters) == 0 && b.Replicas == 0 && b.Assigned()
+}
+
+// nowhere judges a workload of 0 replicas without a cluster. It is placed once the scheduler has seen the 0. With
+// Scheduled=False no cluster fits; of a scheduler that ignores the binding, or whose rules are not known, nothing
+// is known.
+func nowhere(b *karmada.Binding) reason.Verdict {
+	why, said := rules.UnsupportedShape(b)
+	switch {
+	case why != reason.None:
+		return Refuse(reason.NoReplicas, "its spec.replicas is 0, and %s", said)
+	case !karmada.ScheduledTrue(b) || b.Generation != b.Status.ObservedGeneration:
+		return Refuse(reason.NoReplicas, "its spec.replicas is 0; the scheduler has seen generation %d of %d%s",
+			b.Status.ObservedGeneration, b.Generation, refusal(b))
+	}
+	return reason.Verdict{OK: true, Reason: reason.NoReplicas, Message: "its spec.replicas is 0: the scheduler places it on no cluster"}
 }
 
 // notDispatched is a new target to which Karmada dispatches nothing, empty without one. On a target that was one

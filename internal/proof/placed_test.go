@@ -17,12 +17,14 @@ func TestPlaced(t *testing.T) {
 	noFit := scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.T0)
 	unaccepted := scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.T0)
 	unset := func(b *karmada.Binding) { b.Status.Scheduled = nil }
+	zero := func(b *karmada.Binding) { b.Replicas, b.HasRequirements = 0, true }
 	for name, tc := range map[string]struct {
 		binding *karmada.Binding
 		reason  reason.Reason
+		held    bool // though it has 0 replicas
 		message string
 	}{
-		"settled elsewhere":                                        {binding: duplicated("m2", "m3"), reason: reason.Placed, message: "placed on m2, m3"},
+		"settled elsewhere":                                        {binding: duplicated("m2", "m3"), reason: reason.Placed, message: "on m2, m3"},
 		"the failed cluster is back":                               {binding: duplicated("m2", "m1"), reason: reason.PutBack, message: "m1 is among the targets m1, m2"},
 		"nothing is never placed":                                  {binding: duplicated(), reason: reason.NotPlaced, message: "no target cluster"},
 		"nothing is never placed, though the scheduler is content": {binding: with(nonWorkload(), generation(7, 7)), reason: reason.NotPlaced, message: "no target cluster"},
@@ -35,7 +37,7 @@ func TestPlaced(t *testing.T) {
 			binding: with(duplicated(), scheduled(corev1.ConditionFalse, "SchedulerError", fixtures.T0), func(b *karmada.Binding) { b.Status.Scheduled.Message = "estimator: refused" }),
 			reason:  reason.NotPlaced, message: "no target cluster; Scheduled=False, SchedulerError: estimator: refused",
 		},
-		"divided replicas that add up need no True": {binding: with(divided(on("m2", 3)), unset), reason: reason.Placed, message: "placed on m2"},
+		"divided replicas that add up need no True": {binding: with(divided(on("m2", 3)), unset), reason: reason.Placed, message: "on m2"},
 		"divided replicas that do not, do": {
 			binding: with(divided(on("m2", 3)), unset, func(b *karmada.Binding) { b.Replicas = 4 }), reason: reason.NotPlaced, message: "has not accepted",
 		},
@@ -51,19 +53,33 @@ func TestPlaced(t *testing.T) {
 				hold.ClustersBeforeFailover = []string{"m1", "m3"}
 				b.Tasks, b.SuspendedOn = []karmada.Task{hold}, []string{"m3"}
 			}),
-			reason: reason.Placed, message: "placed on m2, m3",
+			reason: reason.Placed, message: "on m2, m3",
 		},
 		"Karmada applies nothing on another cluster": {
-			binding: with(duplicated("m2"), func(b *karmada.Binding) { b.SuspendedOn = []string{"m1", "m3"} }), reason: reason.Placed, message: "placed on m2",
+			binding: with(duplicated("m2"), func(b *karmada.Binding) { b.SuspendedOn = []string{"m1", "m3"} }), reason: reason.Placed, message: "on m2",
 		},
 		"divided into nothing adds up to nothing": {
 			binding: with(divided(on("m2", 0)), unset), reason: reason.NotPlaced, message: "has not accepted",
 		},
+		"0 replicas":                                   {binding: with(duplicated(), zero), reason: reason.NoReplicas, message: "spec.replicas is 0"},
+		"0 replicas, divided":                          {binding: with(divided(), zero), reason: reason.NoReplicas, message: "on no cluster"},
+		"0 replicas, on clusters all the same":         {binding: with(duplicated("m2"), zero), reason: reason.Placed, message: "on m2"},
+		"0 replicas, the failed cluster is back":       {binding: with(duplicated("m1"), zero), reason: reason.PutBack, message: "m1"},
+		"0 replicas, the scheduler has yet to look":    {binding: with(duplicated(), zero, generation(3, 2)), reason: reason.NoReplicas, held: true, message: "spec.replicas is 0; the scheduler has seen"},
+		"0 replicas, and nothing fits":                 {binding: with(duplicated(), zero, noFit), reason: reason.NoReplicas, held: true, message: "Scheduled=False, NoClusterFit"},
+		"0 replicas, divided, and nothing fitted":      {binding: with(divided(), zero, noFit), reason: reason.NoReplicas, held: true, message: "Scheduled=False, NoClusterFit"},
+		"0 replicas, and the scheduler failed":         {binding: with(divided(), zero, unaccepted), reason: reason.NoReplicas, held: true, message: "spec.replicas is 0; the scheduler has seen"},
+		"0 replicas, the scheduler never looked":       {binding: with(divided(), zero, unset), reason: reason.NoReplicas, held: true, message: "spec.replicas is 0; the scheduler has seen"},
+		"0 replicas, and no policy claims it":          {binding: with(duplicated(), zero, func(b *karmada.Binding) { b.Unclaimed = true }), reason: reason.NoReplicas, held: true, message: "spec.replicas is 0, and no policy claims it"},
+		"0 replicas, and its scheduling is suspended":  {binding: with(duplicated(), zero, func(b *karmada.Binding) { b.SchedulingSuspended = true }), reason: reason.NoReplicas, held: true, message: "spec.replicas is 0, and its scheduling is suspended"},
+		"0 replicas, and its dispatching is suspended": {binding: with(duplicated(), zero, func(b *karmada.Binding) { b.DispatchingSuspended = true }), reason: reason.NoReplicas, held: true, message: "spec.replicas is 0, and spec.suspension.dispatching is set"},
+		"0 replicas, by another scheduler":             {binding: with(duplicated(), zero, func(b *karmada.Binding) { b.SchedulerName = "own" }), reason: reason.NoReplicas, held: true, message: "spec.replicas is 0, and scheduler \"own\""},
+		"0 replicas, beside components":                {binding: with(duplicated(), zero, func(b *karmada.Binding) { b.Components = []karmada.Component{{Name: "a", Replicas: 1}} }), reason: reason.NotPlaced, message: "no target cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := proof.Placed(tc.binding, "m1")
 			require.Equal(t, tc.reason, v.Reason)
-			require.Equal(t, tc.reason == reason.Placed, v.OK)
+			require.Equal(t, tc.reason == reason.Placed || tc.reason == reason.NoReplicas && !tc.held, v.OK)
 			require.Contains(t, v.Message, tc.message)
 		})
 	}

@@ -55,7 +55,7 @@ type RestorePlan struct {
 // restore stays owed, and is planned again.
 func PlanRestore(in RestoreInput) RestorePlan {
 	plan := in.plan()
-	if in.PutBack && (plan.Reason == reason.RestoreUndone || plan.Reason == reason.NotSupportedPlacement) {
+	if in.PutBack && slices.Contains([]reason.Reason{reason.RestoreUndone, reason.NotSupportedPlacement, reason.Placed}, plan.Reason) {
 		plan.Reason = reason.PutBackRefused
 	}
 	return plan
@@ -106,8 +106,6 @@ func (in RestoreInput) refuse() RestorePlan {
 		return refuseRestore(reason.ClusterGone, "%s is gone or being deleted", in.Failed)
 	case in.PutBack && !in.knowsBefore():
 		return refuseRestore(reason.PutBackRefused, "which clusters it used before is not known")
-	case in.StraightBack || in.PutBack:
-		return RestorePlan{}
 	}
 	return in.refusePlaced()
 }
@@ -121,6 +119,10 @@ func (in RestoreInput) knowsBefore() bool {
 func (in RestoreInput) refusePlaced() RestorePlan {
 	names := reason.List(karmada.TargetNames(in.Binding.Clusters))
 	switch placed := Placed(in.Binding, in.Failed); {
+	case placed.OK && len(in.Binding.Clusters) == 0: // the scheduler would take out again what is put back
+		return refuseRestore(reason.Placed, "%s", placed.Message)
+	case in.StraightBack || in.PutBack:
+		return RestorePlan{}
 	case placed.OK:
 		return refuseRestore(reason.Placed, "it is placed on %s already", names)
 	case placed.Reason != reason.DispatchingSuspended && in.beingPlaced():
@@ -257,7 +259,7 @@ func (in RestoreInput) describe(plan RestorePlan) string {
 // is always scheduled again. Its running copy would then be killed and created
 // again, so it is restored instead of released.
 func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster) bool {
-	if b.Placement == nil || b.Workload && b.Placement.Divided() || cluster.Deleting {
+	if b.Placement == nil || b.Workload && b.Placement.Divided() || cluster.Deleting || noReplicas(b) {
 		return false
 	}
 	g := b.Placement.Groups()[b.ObservedGroup()]

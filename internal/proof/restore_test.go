@@ -78,6 +78,18 @@ func TestPlanRestore(t *testing.T) {
 			before: split(), now: []func(*karmada.Binding){zero},
 			want: proof.RestorePlan{OK: true, Others: []karmada.TargetCluster{on("m2", 0), on("m3", 0)}, Message: "with 0 replicas beside"},
 		},
+		"scaled to 0, and the scheduler has seen it": {
+			before: duplicated("m1"), now: []func(*karmada.Binding){zero, succeeded, generation(4, 4)},
+			want: proof.RestorePlan{Reason: reason.Placed, Message: "spec.replicas is 0"},
+		},
+		"nor is it taken straight back": {
+			before: duplicated("m1"), now: []func(*karmada.Binding){zero, succeeded, generation(4, 4)},
+			change: func(in *proof.RestoreInput) { in.StraightBack = true }, want: proof.RestorePlan{Reason: reason.Placed, Message: "spec.replicas is 0"},
+		},
+		"an order to put it back ends": {
+			before: split(), now: []func(*karmada.Binding){zero, succeeded, generation(4, 4)},
+			change: func(in *proof.RestoreInput) { in.PutBack = true }, want: proof.RestorePlan{Reason: reason.PutBackRefused, Message: "spec.replicas is 0"},
+		},
 		"a stuck placement is taken back": {
 			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
 			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
@@ -203,6 +215,7 @@ func TestTakesStraightBack(t *testing.T) {
 		"unless it is tolerated":                       {binding: with(duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: cluster("m1", tainted(noSchedule("cordon"))), want: true},
 		"the cluster does not serve the kind any more": {binding: duplicated("m2"), cluster: cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), want: false},
 		"the cluster is being deleted":                 {binding: duplicated("m2"), cluster: cluster("m1", fixtures.DeletingCluster), want: false},
+		"the scheduler places it nowhere":              {binding: with(duplicated(), func(b *karmada.Binding) { b.Replicas, b.HasRequirements = 0, true }), cluster: cluster("m1"), want: false},
 		"without a placement nobody schedules it":      {binding: with(duplicated("m2"), func(b *karmada.Binding) { b.Placement = nil }), cluster: cluster("m1"), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ const (
 	SchedulingSuspended   Reason = "SchedulingSuspended"       // nothing would place it elsewhere; end spec.suspension.scheduling to move it
 	DispatchingSuspended  Reason = "DispatchingSuspended"      // Karmada would start no new copy; end spec.suspension.dispatching to move it
 	SchedulingPending     Reason = "SchedulingPending"         // the scheduler has yet to act on the binding as it stands
-	NoReplicas            Reason = "NoReplicas"                // it has replica requirements and 0 replicas: the scheduler would place nothing; scale it up to move it
+	NoReplicas            Reason = "NoReplicas"                // it has replica requirements and 0 replicas: the scheduler places nothing; scale it up to move it
 	ComponentsUnsized     Reason = "ComponentsUnsized"         // its components do not say what a replica needs; give them resource requests to move it
 	NotSupportedPlacement Reason = "NotSupportedYetPlacement"
 )

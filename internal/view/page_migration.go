@@ -294,8 +294,11 @@ func (v Migration) Actions() []string {
 
 // look shows the new copy and its pods in the last target.
 func (v Migration) look() string {
+	if len(v.To) == 0 {
+		return "With 0 replicas it has no new copy."
+	}
 	kind, name, ok := strings.Cut(v.Resource, " ")
-	if !ok || len(v.To) == 0 {
+	if !ok {
 		return "See why the new copy is not ready: its pods and events on " + both(v.To) + "."
 	}
 	namespace, bare, namespaced := strings.Cut(name, "/")

@@ -154,6 +154,9 @@ func migrationPages() map[string]view.Migration {
 		"no-fit": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Reason, v.Message, v.Attention = phase.MigrationPlacing, reason.NoClusterFit, "the scheduler found no cluster", reason.GracefulTimeout
 		}),
+		"no-replicas": changed(plain, func(v *view.Migration) {
+			v.To, v.Reason, v.Message = nil, reason.NoReplicas, "its spec.replicas is 0: the scheduler places it on no cluster"
+		}),
 		"awaiting-fence": changed(plain, func(v *view.Migration) {
 			v.Phase, v.Purge, v.Written, v.Attention = phase.MigrationAwaitingFence, karmada.PurgeDirectly, time.Time{}, reason.AwaitingFence
 			v.Reason, v.Message = reason.AwaitingFence, "member1 does not answer, and the old copy is not proven dead"

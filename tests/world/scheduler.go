@@ -210,6 +210,9 @@ func tolerated(b *karmada.Binding, t corev1.Taint) bool {
 func (w *World) share(b *karmada.Binding, names []string, limit int) []karmada.TargetCluster {
 	if !b.Placement.Divided() || !b.Workload {
 		var out []karmada.TargetCluster
+		if b.Replicas == 0 && b.Assigned() {
+			return nil // every cluster gets none, and is dropped
+		}
 		for _, n := range names[:limit] {
 			out = append(out, karmada.TargetCluster{Name: n, Replicas: b.Replicas})
 		}

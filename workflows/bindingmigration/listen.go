@@ -177,9 +177,9 @@ func (co *course) endOn(e phase.MigrationEvent, r record.Result) {
 // placed is the point from which recovery no longer takes it back.
 func (co *course) placed(o activities.Observation) {
 	co.st.Placed, co.st.To = true, o.Targets
-	co.st.Reason, co.st.Message = reason.Placed, "on "+strings.Join(o.Targets, ", ")
+	co.st.Reason, co.st.Message = o.Placed.Reason, o.Placed.Message
 	if co.st.Carries() && len(o.Targets) > 1 {
-		co.attention(reason.StateNotCarried, "it was placed on several clusters, "+co.st.Message[len("on "):]+": Karmada hands its state on to none of them")
+		co.attention(reason.StateNotCarried, "it was placed on several clusters, "+strings.Join(o.Targets, ", ")+": Karmada hands its state on to none of them")
 	}
 	co.acted(record.AuditBindingPlaced, record.Audit{Reason: co.st.Reason, To: co.st.To})
 	if co.st.Directly() {

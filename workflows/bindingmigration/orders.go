@@ -232,7 +232,7 @@ func (m *migration) obeys(o activities.Observation) bool {
 		m.end(record.Result{
 			Outcome: phase.OutcomeNeedsOperator, Reason: reason.PutBackRefused, Message: m.st.Intent.Refusal,
 		})
-	case m.st.Intent.Releases() && len(o.Targets) > 0:
+	case m.st.Intent.Releases() && (len(o.Targets) > 0 || o.Placed.OK):
 		m.on(phase.EventReleaseOrdered)
 	case back != "":
 		m.on(back)

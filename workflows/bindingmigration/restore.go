@@ -152,7 +152,8 @@ func (rs *restorer) endRestored(o activities.Observation) {
 	rs.end(r)
 }
 
-// restored waits until the restore is complete.
+// restored waits until the restore is complete. With 0 replicas the scheduler drops every cluster, and would drop the
+// restored one again and again: no copy is left to hold.
 func (rs *restorer) restored() {
 	o, ok := rs.looks.look("see whether the scheduler leaves " + rs.st.Ref.Key.String() + " on " + rs.st.Ref.Cluster)
 	switch {
@@ -160,7 +161,7 @@ func (rs *restorer) restored() {
 		rs.unanswered()
 	case o.Gone:
 		rs.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
-	case o.Targeted && !o.Held && o.Observed:
+	case !o.Held && (o.Targeted && o.Observed || o.Placed.Reason == reason.NoReplicas):
 		rs.endRestored(o)
 	case !o.Targeted:
 		rs.holdAgain()
