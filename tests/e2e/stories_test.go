@@ -54,6 +54,7 @@ var stories = []story{
 	{name: "blip_shorter_than_the_window", short: "blip", size: 2, tell: blip},
 	{name: "recovery_while_tolerating", short: "bear", size: 2, tell: whileTolerating},
 	{name: "recovery_with_an_unplaced_binding", short: "back", size: 2, tell: unplaced},
+	{name: "scaled_to_zero_while_held", short: "zero", size: 2, tell: scaledToZero},
 	{name: "recovery_that_the_scheduler_would_undo", short: "undo", size: 3, tell: undone},
 	{name: "no_target_until_a_cluster_joins", short: "only", size: 1, tell: noTarget},
 	{

@@ -78,6 +78,31 @@ func unplaced(s *scene) {
 	require.Less(s, s.released(app, from).Revision, s.untaintedAt(from).Revision, "restored before the untaint")
 }
 
+// scaledToZero scales a workload to 0 replicas while its old copy is held and its new one is not ready. The scheduler
+// drops every cluster. After the recovery the workload is scaled up.
+//
+// It guards that the hold goes without a target, and that a scheduler which drops every cluster holds nothing for ever.
+//
+// Rules: R4.7-17.
+func scaledToZero(s *scene) {
+	from, to := s.ruledPair()
+	app := s.deploy("app", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+	s.emptied = app
+	scale := func(replicas int64) { s.patch(s.named(app), object{"spec": object{"replicas": replicas}}) }
+
+	s.kill(from)
+	s.awaitFailover(from, "placed, and not ready", func(e *clusterFailover) bool { return e.Migrations[app].Phase == "AwaitingHealth" })
+	scale(0)
+	s.phase(from, "Evacuated")
+	s.released(app, from)
+	require.Empty(s, s.find(app).Spec.Clusters)
+	s.recovers(from, map[string]string{app: "Migrated"})
+	s.purged(app, from)
+
+	scale(1)
+	s.runs(app)
+}
+
 // inFlight recovers while evictions are on their way to the API server.
 //
 // It guards the row "checking" of §4.9: whoever has sent a write waits for its end,
