@@ -100,7 +100,8 @@ func (a releaser) oldCopyDead(ctx context.Context, b *karmada.Binding, r Migrati
 func (k reader) oldWork(ctx context.Context, b *karmada.Binding, r MigrationRef) (*karmada.Work, error) {
 	w, err := k.Reader.WorkOf(ctx, b, r.Cluster)
 	if errors.Is(err, karmada.ErrGone) && r.OldWork != nil {
-		if w, err = k.Reader.Work(ctx, r.OldWork.Namespace, r.OldWork.Name); err == nil && w.UID != r.OldWork.UID {
+		var ended bool
+		if w, ended, err = k.work(ctx, r.OldWork.Namespace, r.OldWork.Name, r.OldWork.UID); ended {
 			return nil, nil
 		}
 		w.RetainsReplicas, w.PreservesCopy = r.OldWork.RetainsReplicas, r.OldWork.PreservesCopy // only metadata was read

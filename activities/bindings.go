@@ -120,6 +120,15 @@ func (k reader) binding(ctx context.Context, key karmada.BindingKey, uid types.U
 	return b, false, err
 }
 
+// work reads a Work; ended where it does not exist, or exists under another uid.
+func (k reader) work(ctx context.Context, namespace, name string, uid types.UID) (w karmada.Work, ended bool, err error) {
+	w, err = k.Reader.Work(ctx, namespace, name)
+	if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != uid {
+		return w, true, nil
+	}
+	return w, false, err
+}
+
 // readLabels completes bindings with the labels of their workloads, from the Works on a
 // cluster. It is asked for only where a selector decides: a Work holds the whole manifest.
 func (k reader) readLabels(ctx context.Context, cluster string, bindings ...*karmada.Binding) error {

@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -241,13 +240,13 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
 	}
 	out := WorkState{Orphaned: orphaned, Away: gone || !c.Ready()}
-	w, err := a.Reader.Work(ctx, r.Work.Namespace, r.Work.Name)
-	if errors.Is(err, karmada.ErrGone) || (err == nil && w.UID != r.Work.UID) {
-		out.Gone, out.Away = true, out.Away && (gone || c.Deleting)
-		return out, nil
-	}
+	w, ended, err := a.work(ctx, r.Work.Namespace, r.Work.Name, r.Work.UID)
 	if err != nil {
 		return WorkState{}, classify("observe work", r.Work.Namespace+"/"+r.Work.Name, err)
+	}
+	if ended {
+		out.Gone, out.Away = true, out.Away && (gone || c.Deleting)
+		return out, nil
 	}
 	out.Deleting = w.Deleting
 	if !orphaned {

@@ -93,11 +93,8 @@ func (out *EndResult) failed(err error) {
 // oldCopyGoing is the Work of a pending purge, nil where nothing is owed any more: it is gone, or Karmada keeps it,
 // for its cluster is a target again, or a parent runs there. The Work of a binding that is gone is followed, not touched.
 func (a leftovers) oldCopyGoing(ctx context.Context, cluster string, d record.PendingPurge) (*karmada.Work, error) {
-	w, err := a.Reader.Work(ctx, d.Namespace, d.Work)
-	if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != d.UID {
-		return nil, nil
-	}
-	if err != nil {
+	w, ended, err := a.work(ctx, d.Namespace, d.Work, d.UID)
+	if ended || err != nil {
 		return nil, err
 	}
 	b, gone, err := a.binding(ctx, d.Key, "")
@@ -128,8 +125,7 @@ func (a releaser) seesPurged(ctx context.Context, old *karmada.Work) bool {
 		if a.clock.Wait(ctx, purgePoll) != nil {
 			return false
 		}
-		w, err := a.Reader.Work(ctx, old.Namespace, old.Name)
-		if errors.Is(err, karmada.ErrGone) || err == nil && w.UID != old.UID {
+		if _, ended, _ := a.work(ctx, old.Namespace, old.Name, old.UID); ended {
 			return true
 		}
 	}
