@@ -18,7 +18,6 @@ import (
 type Page struct {
 	Kind     karmada.BindingKind `json:"kind,omitempty"` // empty: start with ResourceBindings
 	Continue string              `json:"continue,omitempty"`
-	Limit    int64               `json:"limit,omitempty"` // 0: the adapter's default
 	// After is the last binding of a page that came from a [BindingCache].
 	After *karmada.BindingKey `json:"after,omitempty"`
 }

@@ -284,7 +284,7 @@ func TestBindingsComePageByPageOfBothKinds(t *testing.T) {
 		crbs:         `{"metadata":{},"items":[` + item("", "three") + `]}`,
 	})
 	var seen []string
-	page := &activities.Page{Limit: 2}
+	page := &activities.Page{}
 	for page != nil {
 		got := fixtures.Must(client.Bindings(t.Context(), *page))(t)
 		for _, b := range got.Bindings {
@@ -296,8 +296,8 @@ func TestBindingsComePageByPageOfBothKinds(t *testing.T) {
 		page = got.Next
 	}
 	assert.Equal(t, []string{"n/one R", "-/ C", "n/two R", "-/three C"}, seen)
-	assert.Contains(t, server.requests, "GET "+rbs+"?continue=two&limit=2")
-	assert.Contains(t, server.requests, "GET "+crbs+"?limit=2")
+	assert.Contains(t, server.requests, "GET "+rbs+"?continue=two&limit=500")
+	assert.Contains(t, server.requests, "GET "+crbs+"?limit=500")
 }
 
 func TestMissingRulesDefinitionIsNoEmptyListOfRules(t *testing.T) {

@@ -138,7 +138,7 @@ func (c *Client) Binding(ctx context.Context, key karmada.BindingKey) (karmada.B
 // again from the first page.
 func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
 	page.Kind = cmp.Or(page.Kind, karmada.KindResourceBinding)
-	query := url.Values{"limit": {strconv.FormatInt(cmp.Or(max(page.Limit, 0), pageLimit), 10)}}
+	query := url.Values{"limit": {strconv.Itoa(pageLimit)}}
 	if page.Continue != "" {
 		query.Set("continue", page.Continue)
 	}
@@ -152,9 +152,9 @@ func (c *Client) Bindings(ctx context.Context, page activities.Page) (activities
 	}
 	switch next := list.Metadata.Continue; {
 	case next != "":
-		out.Next = &activities.Page{Kind: page.Kind, Continue: next, Limit: page.Limit}
+		out.Next = &activities.Page{Kind: page.Kind, Continue: next}
 	case page.Kind == karmada.KindResourceBinding:
-		out.Next = &activities.Page{Kind: karmada.KindClusterResourceBinding, Limit: page.Limit}
+		out.Next = &activities.Page{Kind: karmada.KindClusterResourceBinding}
 	}
 	return out, nil
 }

@@ -25,11 +25,10 @@ func main() {
 }
 
 func exitCode(err error) int {
-	var wrong config.Problems
 	switch {
 	case err == nil:
 		return process.ExitOK
-	case errors.Is(err, process.ErrUsage), errors.As(err, &wrong):
+	case errors.Is(err, process.ErrUsage), process.IsA[config.Problems](err):
 		return process.ExitUsage
 	default:
 		return process.ExitFailed

@@ -98,8 +98,7 @@ type signaller interface {
 // that does not run yet reads it at its start.
 func publish(ctx context.Context, temporal signaller, instance string, log *slog.Logger) {
 	err := temporal.SignalWorkflow(ctx, workflows.FleetPacerID(instance), "", workflows.SignalFleetObserved, workflows.FleetObserved{})
-	var missing *serviceerror.NotFound
-	if err != nil && !errors.As(err, &missing) && ctx.Err() == nil {
+	if err != nil && !process.IsA[*serviceerror.NotFound](err) && ctx.Err() == nil {
 		log.WarnContext(ctx, "could not publish the configuration; the pacer reads it at the next change of the fleet", telemetry.KeyError, err)
 	}
 }

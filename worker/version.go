@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/lifeboat-failover/lifeboat/config"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
@@ -57,11 +57,10 @@ func introduce(ctx context.Context, me config.Versioning, all deployments, log *
 	}
 	log = log.With("deployment", me.Deployment, "buildId", me.BuildID)
 	known, err := all.GetHandle(me.Deployment).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
-	var missing *serviceerror.NotFound
 	switch {
 	case refuses(err):
 		return fmt.Errorf("look up worker deployment %s in Temporal (temporal.versioning.deployment; empty needs none): %w", me.Deployment, err)
-	case err != nil && !errors.As(err, &missing):
+	case err != nil && !process.IsA[*serviceerror.NotFound](err):
 		log.WarnContext(ctx, "cannot check whether this build is the current one", telemetry.KeyError, err)
 		return nil
 	}
@@ -81,7 +80,5 @@ func introduce(ctx context.Context, me config.Versioning, all deployments, log *
 
 // refuses reports whether Temporal has no deployments, or denies access to them.
 func refuses(err error) bool {
-	var unknown *serviceerror.Unimplemented
-	var denied *serviceerror.PermissionDenied
-	return errors.As(err, &unknown) || errors.As(err, &denied)
+	return process.IsA[*serviceerror.Unimplemented](err) || process.IsA[*serviceerror.PermissionDenied](err)
 }

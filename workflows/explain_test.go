@@ -283,7 +283,7 @@ func TestAWorkflowUnderAnotherIDEndsAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
-			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: tc.id, TaskQueue: workflows.DefaultTaskQueue})
+			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: tc.id, TaskQueue: "lifeboat"})
 			env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 				t.Errorf("it does %s", info.ActivityType.Name)
 			})

@@ -80,9 +80,6 @@ const (
 	QueryExplain = "explain"
 )
 
-// DefaultTaskQueue is where workers listen unless configured otherwise.
-const DefaultTaskQueue = "lifeboat"
-
 // The search attributes, all of type Keyword. Few: SQL visibility has ten slots.
 var (
 	SearchCluster = temporal.NewSearchAttributeKeyKeyword("LifeboatCluster")

@@ -2,12 +2,12 @@ package ports
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
@@ -24,8 +24,7 @@ func (f Failovers) Report(ctx context.Context, failover string, r activities.Mig
 	err := f.Reports.send(ctx, failover, r, func(ctx context.Context, all []activities.MigrationReport) error {
 		return f.Client.SignalWorkflow(ctx, failover, "", workflows.SignalMigrationReports, workflows.MigrationReports{Reports: all})
 	})
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
+	if process.IsA[*serviceerror.NotFound](err) {
 		return fmt.Errorf("%s: %w", failover, activities.ErrNotRunning)
 	}
 	return err
