@@ -97,8 +97,10 @@ func (w Windows) Advance(obs []RuleObservation, now time.Time) Windows {
 // decides, the rule counts as matching, because nothing says that the cluster has recovered. The default
 // duration counts where the rule is gone.
 func (w Windows) Adopt(ours []karmada.AddedTaint, now time.Time) Windows {
-	next := make(Windows, len(w)+len(ours))
-	maps.Copy(next, w)
+	next := maps.Clone(w)
+	if next == nil {
+		next = Windows{}
+	}
 	for _, t := range ours {
 		if _, known := w[KeyOf(t)]; known || t.Key == karmada.EvacuatingTaintKey {
 			continue
