@@ -169,7 +169,7 @@ func openGate(kubeconfig string) (*gate, error) {
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		ModifyResponse: holdAnswer,
+		ModifyResponse: g.holdAnswer,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},
@@ -196,8 +196,17 @@ func (g *gate) through(proxy http.Handler) http.HandlerFunc {
 	}
 }
 
-func holdAnswer(response *http.Response) error {
-	if s, ok := response.Request.Context().Value(stopKey{}).(*stop); ok {
+// holdAnswer holds the answer to a write that the API server took. One that it refused, a conflict most often,
+// goes back at once, and the stop waits for the next.
+func (g *gate) holdAnswer(response *http.Response) error {
+	s, ok := response.Request.Context().Value(stopKey{}).(*stop)
+	switch {
+	case !ok:
+	case response.StatusCode >= http.StatusMultipleChoices:
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.stops = append(g.stops, s)
+	default:
 		s.wait(response.Request.Context())
 	}
 	return nil
