@@ -39,7 +39,7 @@ type Application struct {
 	Copies    []rules.CopyHealth `json:"copies,omitempty"`
 	// ClusterUIDs are those of the clusters of Copies, in the same order.
 	ClusterUIDs []types.UID `json:"clusterUIDs,omitempty"`
-	// Terms has the mode of the clusters of Copies: observe where one of them is observed.
+	// Terms has the mode of the clusters of Copies: observe where one of them is observed, empty where none is known.
 	Terms Terms `json:"terms"`
 	// Arrivals are those of the last failover of this application, where they were asked for.
 	Arrivals rules.Arrivals `json:"arrivals,omitempty"`
@@ -62,6 +62,7 @@ func (a applicationAssessor) AssessApplication(ctx context.Context, r Applicatio
 		return Application{Gone: true}, nil
 	}
 	out := Application{UID: b.UID, Resource: resourceName(&b), PolicyID: b.PolicyID(), Terms: a.settings.Terms}
+	out.Terms.Mode = ""
 	_, out.Terms.Watched = a.leases.controllerLease(ctx)
 	if b.Malformed != "" || b.Application == nil {
 		out.Unfit = reason.Verdict{Reason: reason.Malformed, Message: b.Malformed}
@@ -92,10 +93,10 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 	if err := a.readRevisions(ctx, b, r.Moves, out.Copies); err != nil {
 		return err
 	}
-	for n, c := range out.Copies {
+	for _, c := range out.Copies {
 		on, known := find(fleet, c.Cluster, "")
 		out.ClusterUIDs = append(out.ClusterUIDs, on.UID)
-		if mode := a.settings.modeOf(on); known && (mode == rules.ModeObserve || n == 0) {
+		if mode := a.settings.modeOf(on); known && (mode == rules.ModeObserve || out.Terms.Mode == "") {
 			out.Terms.Mode = mode
 		}
 	}

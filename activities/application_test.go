@@ -27,6 +27,41 @@ func TestAssessApplication_ClusterFailsSinceTheFleetWasListed_StopsTheClock(t *t
 	require.True(t, look())
 }
 
+// Rules: R4.15-8, R4.15-9.
+func TestAssessApplication_ModesOfItsClusters_ObserveWins(t *testing.T) {
+	observe := rules.ModeExceptions{Observe: rules.ClusterSelection{Names: []string{"m1"}}}
+	for name, c := range map[string]struct {
+		on         []string
+		exceptions rules.ModeExceptions
+		change     func(*karmada.Binding)
+		mode       rules.Mode
+	}{
+		"one cluster":              {on: []string{"m2"}, exceptions: observe, mode: rules.ModeEnforce},
+		"one of two observes":      {on: []string{"m2", "m1"}, exceptions: observe, mode: rules.ModeObserve},
+		"the first is not known":   {on: []string{"lost", "m1"}, exceptions: observe, mode: rules.ModeObserve},
+		"none is known":            {on: []string{"lost"}},
+		"the binding is malformed": {on: []string{"m1"}, change: func(x *karmada.Binding) { x.Malformed = "spec.clusters: not a list" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.acts.Settings.Applications, b.acts.Settings.ModeExceptions = true, c.exceptions
+			b.does(app(application(karmada.HealthUnhealthy)))
+			b.does(app(func(x *karmada.Binding) {
+				x.Status.Aggregated, x.Clusters = nil, nil
+				for _, cluster := range c.on {
+					x.Clusters = append(x.Clusters, karmada.TargetCluster{Name: cluster, Replicas: 1})
+					x.Status.Aggregated = append(x.Status.Aggregated, karmada.AggregatedItem{Cluster: cluster, Health: karmada.HealthHealthy})
+				}
+				if c.change != nil {
+					c.change(x)
+				}
+			}))
+			look := must[activities.Application](b, activities.NameAssessApplication, activities.ApplicationRequest{Key: appKey("app")})
+			require.Equal(t, c.mode, look.Terms.Mode)
+		})
+	}
+}
+
 // application makes a binding one that fails over by its own health, which it reports from m1.
 func application(health karmada.Health) func(*karmada.Binding) {
 	return func(x *karmada.Binding) {

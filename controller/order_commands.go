@@ -38,8 +38,9 @@ func (a *app) resumeCommand() *cobra.Command {
 re-open a failover that was cancelled: as a new attempt, in which the rules' windows run again before
 anything moves.
 
-With --enforce a failover that began in observe acts from now on: as a new attempt, in which all
-bindings are listed and judged again. The workers' own config must say enforce for the cluster.`,
+With --enforce a failover that began in observe acts from now on: that of a cluster as a new attempt, in which all
+bindings are listed and judged again, that of an application after another check. The workers' own config must say
+enforce for the cluster.`,
 		example: `  lifeboat resume member1 --reason "network work is done"
   lifeboat resume member1 -n shop --reason "the books are closed"
   lifeboat resume member1 --enforce --reason "this is real"`,
@@ -47,9 +48,10 @@ bindings are listed and judged again. The workers' own config must say enforce f
 		confirm:    "let %s move again",
 		unchanged:  "other pauses and snoozes stand; the pace stays as it is",
 		check: func(cmd *cobra.Command, args []string) error {
-			whole := len(args) == 1 && args[0] != orders.Fleet && !strings.Contains(args[0], "/")
-			if enforce && (!whole || cmd.Flags().Changed("binding") || cmd.Flags().Changed("namespace")) {
-				return process.Usage(cmd, "--enforce is for one whole cluster")
+			application := len(args) == 1 && strings.Contains(args[0], "/") && !cmd.Flags().Changed("cluster")
+			whole := len(args) == 1 && args[0] != orders.Fleet && !strings.Contains(args[0], "/") && !cmd.Flags().Changed("namespace")
+			if enforce && (!application && !whole || cmd.Flags().Changed("binding")) {
+				return process.Usage(cmd, "--enforce is for one whole cluster, or for one application")
 			}
 			return nil
 		},

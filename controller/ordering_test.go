@@ -161,6 +161,7 @@ func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t
 		"its cluster fails, and it moves":     {line: "pause", cluster: "member1", state: moves, want: application},
 		"no cluster fails":                    {line: "cancel", want: application},
 		"an order that only clusters take":    {line: "skip", cluster: "member1", want: failover1},
+		"an order to enforce":                 {line: "resume --enforce", want: application},
 		"a put-back while it moves":           {line: "put-back", state: moves, want: application},
 		"a put-back of what a move left held": {line: "put-back", want: "cluster-failover/member3"},
 	} {
@@ -169,7 +170,7 @@ func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t
 			if c.cluster != "" {
 				o.running[c.cluster] = waits("cart-deployment")
 			}
-			out, code := o.tell(t, c.line, "shop/cart-deployment", "--who", "ada", "--reason", "a drill", "--yes")
+			out, code := o.tell(t, append(strings.Fields(c.line), "shop/cart-deployment", "--who", "ada", "--reason", "a drill", "--yes")...)
 			require.Equal(t, process.ExitOK, code, out)
 			require.Equal(t, c.want, o.id)
 		})
@@ -289,6 +290,8 @@ func TestOrders_ForNoOrTwoObjects_AreUsageErrors(t *testing.T) {
 		"pause member1 --binding cart":              "want <namespace>/<binding>",
 		"confirm-fenced fleet":                      "name of a cluster",
 		"resume member1 -n shop --enforce":          "one whole cluster",
+		"resume fleet --enforce":                    "one whole cluster",
+		"resume a/b --cluster member1 --enforce":    "for one application",
 	} {
 		o := &office{}
 		out, code := o.tell(t, append(strings.Fields(line), "--reason", "x", "--yes")...)

@@ -34,6 +34,8 @@ type ApplicationState struct {
 	Next time.Time `json:"next,omitzero"`
 	// Attempt counts migrations that were begun.
 	Attempt int `json:"attempt,omitempty"`
+	// Mode is that of the first look that knows it, or the one an operator ordered. Look.Terms has that of the workers now.
+	Mode rules.Mode `json:"mode,omitempty"`
 	// Look is how the application stood last; Clocks follow from all looks.
 	Look   activities.Application `json:"look"`
 	Clocks rules.UnhealthyClocks  `json:"clocks,omitempty"`
@@ -103,7 +105,7 @@ func (r ApplicationReport) Failover() FailoverReport {
 // View is what the page and the CLI show.
 func (s *ApplicationState) View(now time.Time) view.Application {
 	v := view.Application{
-		Binding: s.Key.String(), Resource: s.Look.Resource, Phase: s.Phase, Reason: s.Reason, Message: s.Message, Attention: s.Attention,
+		Binding: s.Key.String(), Resource: s.Look.Resource, Mode: s.Mode, Phase: s.Phase, Reason: s.Reason, Message: s.Message, Attention: s.Attention,
 		Now: now, Began: s.Began, Since: s.Entered, Next: s.Next, Tolerated: s.Look.Tolerated, Copies: s.Look.Copies, Clocks: s.Clocks,
 		Arrivals: s.Arrivals, Runbook: s.Look.Terms.Runbook,
 	}

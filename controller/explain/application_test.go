@@ -33,9 +33,9 @@ func onM1() workflows.ApplicationStatus {
 	st := workflows.ApplicationStatus{Now: now}
 	st.Key, st.Phase, st.Reason, st.Message = cart, phase.ApplicationUnhealthy, reason.Unhealthy, "on m1"
 	st.Began, st.Entered, st.Next = now.Add(-2*time.Minute), now.Add(-2*time.Minute), now.Add(3*time.Minute)
-	st.Look = activities.Application{
-		Tolerated: 5 * time.Minute, Terms: activities.Terms{Mode: rules.ModeEnforce},
-		Copies: []rules.CopyHealth{{Cluster: "m1", Health: karmada.HealthUnhealthy}, {Cluster: "m2", Health: karmada.HealthHealthy}},
+	st.Mode, st.Look = rules.ModeEnforce, activities.Application{
+		Tolerated: 5 * time.Minute,
+		Copies:    []rules.CopyHealth{{Cluster: "m1", Health: karmada.HealthUnhealthy}, {Cluster: "m2", Health: karmada.HealthHealthy}},
 	}
 	st.Clocks = rules.UnhealthyClocks{{Cluster: "m1", Since: now.Add(-2 * time.Minute)}}
 	return st

@@ -13,6 +13,7 @@ import (
 // Application is the content of the page of an application failover.
 type Application struct {
 	Binding, Resource string
+	Mode              rules.Mode
 	Phase             phase.Application
 	Reason            reason.Reason
 	Message           string
@@ -37,6 +38,9 @@ func (v Application) Doc(int) Doc {
 	p := &page{book: v.Runbook}
 	p.Title = fmt.Sprintf("%s: %s", text(v.Binding), v.Phase)
 	p.asOf(v.Now, v.Phase.Terminal())
+	if v.Mode == rules.ModeObserve {
+		p.note(observed)
+	}
 	if v.Attention != reason.None {
 		p.note("**⚠ Needs attention:** %s", p.reason(v.Attention))
 	}
@@ -89,6 +93,9 @@ func (v Application) Actions() []string {
 	}
 	verb := func(name, effect string, flags ...string) string {
 		return fmt.Sprintf("`lifeboat %s --reason \"…\"`: %s", strings.Join(append([]string{name, text(v.Binding)}, flags...), " "), effect)
+	}
+	if v.Mode == rules.ModeObserve {
+		return []string{"Nothing is needed of you.", verb("resume", "let Lifeboat act on it, once the workers' configuration says enforce", "--enforce")}
 	}
 	switch v.Phase {
 	case phase.ApplicationStopped:

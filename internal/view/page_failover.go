@@ -57,10 +57,12 @@ func (v Failover) Doc(rows int) Doc {
 	return p.Doc
 }
 
+const observed = "**Observe mode: nothing is written. This is what would happen.**"
+
 // notes are the lines above everything else.
 func (v Failover) notes(p *page) {
 	if v.Mode == rules.ModeObserve {
-		p.note("**Observe mode: nothing is written. This is what would happen.**")
+		p.note(observed)
 	}
 	if v.Pace.Tier == pace.TierHalted && v.Mode != rules.ModeObserve && !v.Phase.Terminal() {
 		p.note("**⏸ The pace of the whole fleet is halted** (%s). Nothing is evicted until that ends.", p.reason(v.Pace.Reason))

@@ -1,13 +1,13 @@
 package applicationfailover
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -34,6 +34,7 @@ type failover struct {
 	poll            time.Time // when it looks at the latest
 	inbox           flow.Messages
 	held            flow.HeldOrders
+	enforce         *flow.Enforcement // an order that waits for the next turn
 	trail           flow.TrailWriter
 	shown           string // as the search attributes have it
 }
@@ -85,7 +86,7 @@ func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failove
 		Dirty: &f.dirty, On: func() bool { return f.st.Look.Terms.Audit },
 		Source: func() activities.AuditSource {
 			return activities.AuditSource{
-				Instance: p.Instance, Cluster: f.st.Cluster, FailoverID: f.st.FailoverID, Mode: f.st.Look.Terms.Mode,
+				Instance: p.Instance, Cluster: f.st.Cluster, FailoverID: f.st.FailoverID, Mode: f.st.Mode,
 				Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: f.st.FailoverID,
 			}
 		},
@@ -97,12 +98,14 @@ func (f *failover) now() time.Time { return workflow.Now(f.ctx) }
 
 // turn looks, decides and acts once, and waits for what is next.
 func (f *failover) turn() {
-	f.dirty = false
-	looks := f.stale && (f.st.Move == nil || f.st.Move.Placed)
+	enforce := f.enforce
+	f.dirty, f.enforce = false, nil
+	looks := (f.stale || enforce != nil) && (f.st.Move == nil || f.st.Move.Placed)
 	f.stale = false // an unplaced migration reports by itself
 	if looks {
 		f.look()
 	}
+	f.obeyEnforce(enforce)
 	f.wakeSilent()
 	next := f.decide()
 	f.enter(next)
@@ -154,7 +157,7 @@ func (f *failover) look() {
 	if f.st.Look.UID == "" {
 		f.st.Arrivals = seen.Arrivals
 	}
-	f.st.Look = seen
+	f.st.Look, f.st.Mode = seen, cmp.Or(f.st.Mode, seen.Terms.Mode)
 	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
 	f.st.Arrivals = f.st.Arrivals.Without(seen.Copies)
 	arrive(f.st, seen.Copies)
@@ -183,7 +186,7 @@ func (f *failover) decide() step {
 	case st.Look.Gone:
 		return step{phase: phase.ApplicationGone, reason: reason.BindingGone}
 	case over(st):
-		return f.decideEnd()
+		return decideEnd(st)
 	case st.Stopped != nil:
 		return step{phase: phase.ApplicationStopped, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line() + "; it stays so until it is healthy, or resumed"}
 	case st.Look.Unfit.Reason != reason.None:
@@ -203,12 +206,12 @@ func over(st *workflows.ApplicationState) bool {
 }
 
 // decideEnd: every copy is healthy again.
-func (f *failover) decideEnd() step {
+func decideEnd(st *workflows.ApplicationState) step {
 	switch {
-	case f.st.Stopped != nil:
-		return step{phase: phase.ApplicationCancelled, reason: reason.Cancelled, message: "cancelled by " + f.st.Stopped.Line()}
-	case f.st.Last != nil && f.st.Last.Wrote:
-		return step{phase: phase.ApplicationMigrated, reason: f.st.Last.Reason, message: f.st.Last.Message}
+	case st.Stopped != nil:
+		return step{phase: phase.ApplicationCancelled, reason: reason.Cancelled, message: "cancelled by " + st.Stopped.Line()}
+	case st.Last != nil && st.Last.Wrote:
+		return step{phase: phase.ApplicationMigrated, reason: st.Last.Reason, message: st.Last.Message}
 	default:
 		return step{phase: phase.ApplicationHealed, reason: reason.Healed}
 	}
@@ -248,7 +251,7 @@ func (f *failover) decideUnhealthy() step {
 	if clock == nil {
 		return step{phase: phase.ApplicationUnhealthy, reason: reason.ClockStopped, message: "on " + st.Clocks[0].Cluster}
 	}
-	if waits := f.tolerating(*clock); waits != nil {
+	if waits := tolerating(st, *clock, now); waits != nil {
 		return *waits
 	}
 	switch {
@@ -258,22 +261,24 @@ func (f *failover) decideUnhealthy() step {
 		return step{phase: phase.ApplicationBlocked, reason: reason.Paused, message: "paused by " + st.Paused.Line()}
 	case st.RetryAt.After(now):
 		return step{phase: phase.ApplicationBlocked, reason: st.Reason, message: st.Message, until: st.RetryAt, looks: true, attention: st.Attention != reason.None}
+	case st.Mode == rules.ModeEnforce && st.Look.Terms.Mode == rules.ModeObserve:
+		return step{phase: phase.ApplicationBlocked, reason: reason.ModeObserve, message: "the workers' own configuration says observe: nothing new is evicted"}
 	case st.Check == nil || st.Checked != clock.Cluster:
 		return step{phase: st.Phase, reason: st.Reason, message: st.Message, do: func() { f.check(*clock) }}
-	case st.Look.Terms.Mode != rules.ModeEnforce:
+	case st.Mode != rules.ModeEnforce:
 		return step{phase: phase.ApplicationBlocked, reason: reason.WouldMove, message: "observe: it would leave " + clock.Cluster}
 	}
 	return f.decideMove(*clock)
 }
 
 // tolerating is the wait until the time of a copy, and a snooze, are over; nil when they are.
-func (f *failover) tolerating(clock rules.UnhealthyClock) *step {
-	ends, _ := clock.Ends(f.st.Look.Tolerated)
+func tolerating(st *workflows.ApplicationState, clock rules.UnhealthyClock, now time.Time) *step {
+	ends, _ := clock.Ends(st.Look.Tolerated)
 	waits := step{phase: phase.ApplicationUnhealthy, reason: reason.Unhealthy, message: "on " + clock.Cluster, until: ends}
-	if snooze := f.st.Snoozed; snooze != nil && snooze.Until.After(ends) {
+	if snooze := st.Snoozed; snooze != nil && snooze.Until.After(ends) {
 		waits.until, waits.reason, waits.message = snooze.Until, reason.Snoozed, "by "+snooze.Line()
 	}
-	if !waits.until.After(f.now()) {
+	if !waits.until.After(now) {
 		return nil
 	}
 	return &waits
@@ -299,49 +304,6 @@ func (f *failover) decideMove(clock rules.UnhealthyClock) step {
 		}
 	}
 	return step{phase: phase.ApplicationQueued, reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, until: asked}
-}
-
-// check has the pre-check say whether there is somewhere to go.
-func (f *failover) check(clock rules.UnhealthyClock) {
-	st := f.st
-	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, State: st.Look.Policy.State, Approval: st.Approval}
-	request := wants(st, 1, clock.Cluster)
-	out, err := flow.Run[activities.PreCheckResult](flow.Doing(f.ctx, "look for somewhere to go for "+st.Key.String()), activities.NamePreCheck, activities.PreCheckRequest{
-		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Look.Terms.Mode, Attempt: st.Attempt + 1, Standing: st.Standing, Application: true, Request: &request,
-	})
-	if err != nil || len(out.Checks) != 1 {
-		f.block(reason.Unreachable, fmt.Sprint(err))
-		return
-	}
-	check := out.Checks[0]
-	switch check.End {
-	case activities.CheckPass:
-		st.Check, st.Checked, st.Tries, st.RetryAt = &check, clock.Cluster, 0, time.Time{}
-		if out.Requested {
-			st.AskedAt = f.now()
-		}
-	case activities.CheckGone, activities.CheckNotTargeting:
-		f.stale = true // the next look says more
-		f.block(check.Reason, check.Message)
-	case activities.CheckBlocked, activities.CheckOptedOut, activities.CheckFence:
-		for _, rule := range check.Asked {
-			if !slices.Contains(st.Standing, rule) {
-				st.Standing = append(st.Standing, rule)
-			}
-		}
-		f.block(check.Reason, check.Message)
-	}
-}
-
-// block keeps it where it is, and has it checked again later.
-func (f *failover) block(why reason.Reason, message string) {
-	const doubles = 3
-	st := f.st
-	wait := max(st.Look.Terms.Recheck, time.Second)
-	st.Check, st.Permit = nil, pace.Permit{}
-	st.RetryAt = f.now().Add(wait << min(st.Tries, doubles))
-	st.Tries++
-	f.enter(step{phase: phase.ApplicationBlocked, reason: why, message: reason.Summary(message)})
 }
 
 // enter publishes what is next.

@@ -112,7 +112,7 @@ func (f *failover) migration(clock rules.UnhealthyClock) workflows.BindingMigrat
 	}
 	due, _ := clock.Ends(st.Look.Tolerated)
 	state := workflows.MigrationState{
-		Ref: activities.MigrationRef{Cluster: clock.Cluster, Key: st.Key, UID: st.Look.UID, Mode: terms.Mode, Purge: st.Check.Purge},
+		Ref: activities.MigrationRef{Cluster: clock.Cluster, Key: st.Key, UID: st.Look.UID, Mode: st.Mode, Purge: st.Check.Purge},
 		// What makes it move is on record with the copy, and the write reads it once more.
 		Unhealthy: &rules.Arrival{Cluster: clock.Cluster, Revision: clock.Revision},
 		Parent:    workflows.ApplicationFailoverID(f.instance, st.Key), FailoverID: st.FailoverID, Attempt: st.Attempt,

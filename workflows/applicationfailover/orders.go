@@ -8,6 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -24,7 +25,7 @@ func (f *failover) messages() flow.Messages {
 		}},
 		Updates: []flow.Update{
 			flow.Ordered(workflows.UpdatePause, "Begin no move of this application; what has begun goes on", f.refuseScoped, f.pause),
-			flow.Ordered(workflows.UpdateResume, "Go on after a pause, or after a cancel", f.refuseResume, f.resume),
+			flow.Awaited(workflows.UpdateResume, "Go on after a pause, or after a cancel; or enforce what was only observed", f.refuseResume, f.resumeOrEnforce),
 			flow.Ordered(workflows.UpdateSnooze, "Leave this application where it is for a while", f.refuseSnooze, f.snooze),
 			flow.Ordered(workflows.UpdateApprove, "Agree to the next move of this application; every other check stays", f.refuseScoped, f.approve),
 			flow.Ordered(workflows.UpdateCancel, "Stop this failover: nothing is moved until the application was healthy once; an unplaced move is put back, a placed one keeps both copies", f.refuseOrder, f.cancel),
@@ -68,13 +69,16 @@ func (f *failover) refuseScoped(o workflows.ScopedOrder) error {
 
 func (f *failover) refuseResume(o workflows.Resume) error {
 	switch {
+	case o.Enforce && f.st.Mode == rules.ModeEnforce:
+		return flow.Refused(enforcesAlready)
 	case o.Enforce:
-		return flow.Refused("the mode is that of the workers' configuration: there is nothing to enforce by order")
 	case f.st.Paused == nil && f.st.Stopped == nil:
 		return flow.Refused("it is neither paused nor cancelled")
 	}
 	return f.refuseScoped(o.ScopedOrder)
 }
+
+const enforcesAlready = "this failover enforces already"
 
 func (f *failover) refuseSnooze(o workflows.SnoozeOrder) error {
 	if _, wrong := queue.SnoozeFor(o.For); wrong != "" {
@@ -102,6 +106,42 @@ func (f *failover) resume(o workflows.Resume) string {
 	f.st.Paused, f.st.Stopped, f.st.RetryAt = nil, nil, time.Time{}
 	f.forward(workflows.UpdateResume, workflows.CancelOrder{Order: o.Order})
 	return "resumed: it moves when its time is over"
+}
+
+// resumeOrEnforce answers "resume". With enforce the main loop answers, after another look.
+func (f *failover) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) (string, error) {
+	if !o.Enforce {
+		return f.resume(o), nil
+	}
+	if f.enforce != nil {
+		return "", flow.Refused("ordered already by " + f.enforce.Order.Who)
+	}
+	asked := &flow.Enforcement{Order: o.Order, Paused: f.st.Paused, Stopped: f.st.Stopped}
+	f.enforce, f.dirty = asked, true
+	return asked.Await(ctx, f.st.Phase.Terminal)
+}
+
+// obeyEnforce answers an order to enforce, after the look of this turn. What was checked is checked again.
+func (f *failover) obeyEnforce(asked *flow.Enforcement) {
+	st := f.st
+	switch {
+	case asked == nil || st.Look.Gone: // its end is the answer
+	case st.Mode == rules.ModeEnforce:
+		asked.End("", flow.Refused(enforcesAlready))
+	case st.Look.Unfit.Reason != reason.None:
+		asked.End("", flow.Refused("it is "+string(st.Look.Unfit.Reason)+": "+st.Look.Unfit.Message))
+	case st.Look.Terms.Mode != rules.ModeEnforce:
+		asked.End("", flow.RefuseObserved("the clusters of "+st.Key.String()))
+	case st.Stopped != nil && st.Stopped != asked.Stopped:
+		asked.End("", flow.Refused("it was cancelled meanwhile by "+st.Stopped.Who))
+	default:
+		f.ordered(workflows.UpdateResume, asked.Order, "enforce", flow.Yes(true))
+		if st.Paused == asked.Paused { // one that was given since says not yet, and stands
+			st.Paused = nil
+		}
+		st.Mode, st.Stopped, st.Check, st.RetryAt = rules.ModeEnforce, nil, nil, time.Time{}
+		asked.End("enforced from now on: it is checked again, and moves when its time is over", nil)
+	}
 }
 
 func (f *failover) snooze(o workflows.SnoozeOrder) string {

@@ -65,8 +65,8 @@ func (f *failover) obeyEnforce(o failoverOrders) {
 // beginEnforcing takes the worker's terms again and, where they allow it, begins an attempt in
 // which everything that was observed is listed and judged again. What the rules have
 // seen so far stays: the failure need not be confirmed twice.
-func (f *failover) beginEnforcing(asked *enforcement) (string, error) {
-	ctx := flow.Doing(f.ctx, "may this failover be enforced? asked by "+asked.order.Who)
+func (f *failover) beginEnforcing(asked *flow.Enforcement) (string, error) {
+	ctx := flow.Doing(f.ctx, "may this failover be enforced? asked by "+asked.Order.Who)
 	b, err := flow.Run[activities.Begin](ctx, activities.NameBeginFailover, activities.BeginRequest{Cluster: f.cluster})
 	if err != nil {
 		return "", flow.Refused("the worker could not be asked: " + err.Error())
@@ -75,14 +75,13 @@ func (f *failover) beginEnforcing(asked *enforcement) (string, error) {
 		return "", flow.Refused(why)
 	}
 	if b.Terms.Mode != rules.ModeEnforce {
-		return "", flow.Refused("the worker's own config says observe for " + f.cluster +
-			": set mode or modes.enforce, restart the workers, and order it again")
+		return "", flow.RefuseObserved(f.cluster)
 	}
-	if f.st.Paused == asked.paused {
+	if f.st.Paused == asked.Paused {
 		f.standing.endPause() // one that was given since says not yet, and stands
 	}
-	f.trail.ordered(workflows.UpdateResume, asked.order, queue.Scope{}, "enforce", flow.Yes(true))
-	f.endObserving(asked.order)
+	f.trail.ordered(workflows.UpdateResume, asked.Order, queue.Scope{}, "enforce", flow.Yes(true))
+	f.endObserving(asked.Order)
 	f.st.Terms = b.Terms
 	f.publisher.showMode()
 	f.st.AdoptDirty, f.dirty = true, true
@@ -132,7 +131,7 @@ func (w *wholeOrders) refuseResume(o workflows.Resume) error {
 	}
 	switch {
 	case o.Enforce && w.orders.enforce != nil:
-		return flow.Refused("ordered already by " + w.orders.enforce.order.Who)
+		return flow.Refused("ordered already by " + w.orders.enforce.Order.Who)
 	case o.Enforce:
 		if why := w.noEnforcing(); why != "" {
 			return flow.Refused(why)
@@ -163,14 +162,9 @@ func (w *wholeOrders) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) 
 	if !o.Enforce {
 		return w.acceptResume(o.ScopedOrder), nil
 	}
-	asked := &enforcement{order: o.Order, paused: w.st.Paused}
+	asked := &flow.Enforcement{Order: o.Order, Paused: w.st.Paused}
 	w.orders.enforce, w.dirty = asked, true
-	live, _ := workflow.NewDisconnectedContext(ctx) // a cancellation is an order, too, and is obeyed in its turn
-	err := workflow.Await(live, func() bool { return asked.Done || w.st.Phase.Terminal() })
-	if err != nil || !asked.Done {
-		return "", flow.Refused("this failover ended before it could be enforced")
-	}
-	return asked.Answer, asked.Err
+	return asked.Await(ctx, w.st.Phase.Terminal)
 }
 
 func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {

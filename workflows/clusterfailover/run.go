@@ -68,7 +68,7 @@ type failoverOrders struct {
 	bindings       []bindingVerb
 	scoped         []scopedVerb
 	confirmations  []confirmation
-	enforce        *enforcement
+	enforce        *flow.Enforcement
 }
 
 func (o failoverOrders) none() bool {
@@ -97,14 +97,6 @@ type scopedVerb struct {
 type confirmation struct {
 	binding karmada.BindingKey
 	fence   proof.Fence
-}
-
-// enforcement is an operator's order to turn a failover that observes into one that
-// enforces, and what came of it.
-type enforcement struct {
-	order  workflows.Order
-	paused *workflows.Order // the pause that stood when it was given: only that one ends with it
-	flow.Reply
 }
 
 // clusterAsk is an order about what stands on the cluster (a drain, a taint, or the end
