@@ -358,29 +358,6 @@ func TestApplicationFailover_IsHeldBackWhileItsMigrationWaitsForAPermit_MovesAft
 	}
 }
 
-// Rules: R4.9-32, R4.13-9.
-func TestApplicationFailover_OrderAboutAnOldCopyWhileNothingIsWritten_IsRefused(t *testing.T) {
-	s, key := unhealthy(t)
-	s.needConfig(key)
-	var answers []*answer
-	s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
-	s.at(4*time.Minute, func() {
-		require.True(t, s.applicationStatus(key).Move.WantsPermit)
-		for _, verb := range []string{workflows.UpdateRelease, workflows.UpdatePutBack} {
-			order := workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: jane}}
-			answers = append(answers, s.update(workflows.ApplicationFailoverID("", key), verb, verb, order))
-		}
-	})
-	s.at(5*time.Minute, func() {
-		for _, a := range answers {
-			require.ErrorContains(t, a.err, "no old copy is held")
-		}
-		s.fleetOrder(workflows.UpdateResume)
-	})
-	s.applicationEnds(phase.ApplicationMigrated)
-	require.Equal(t, "application", s.ended.Last.Cause)
-}
-
 // Rules: R4.13-8.
 func TestApplicationFailover_ManyUnhealthyOfOnePolicy_NoneMovesUntilAnOperatorResumes(t *testing.T) {
 	s, key := unhealthy(t)

@@ -177,6 +177,20 @@ func (m *Migration) Unwritten() bool {
 	return m.WantsPermit || m.Phase == phase.MigrationAwaitingFence && !m.Placed
 }
 
+// Senseless says why an order about its binding comes too early or too late, empty when it does not. Whether
+// it has written only the migration knows, which answers an order that it refuses.
+func (m *Migration) Senseless(verb string) string {
+	switch {
+	case m.Phase == phase.MigrationPurging, m.Phase == phase.MigrationDone:
+		return "released already: what was released does not come back"
+	case verb == UpdateRelease && m.Unwritten():
+		return "nothing of Lifeboat's stands yet; cancel it instead"
+	case verb == UpdateSkip:
+		return "its move has begun; cancel it instead"
+	}
+	return ""
+}
+
 // Progressed takes what a migration reports of itself.
 func (m *Migration) Progressed(r activities.MigrationReport, now time.Time) {
 	if m.Phase != r.Phase {

@@ -201,15 +201,17 @@ func (f *failover) wakeSilent() {
 }
 
 // signal sends a signal to the migration. The server refuses one to a migration that it has not started yet.
-func (f *failover) signal(ctx workflow.Context, name string, message any) {
+func (f *failover) signal(ctx workflow.Context, name string, message any) (sent bool) {
 	if err := workflow.Await(ctx, func() bool { return !f.starting }); err != nil || f.st.Move == nil {
-		return
+		return false
 	}
 	id := workflows.BindingMigrationID(f.instance, f.st.Cluster, f.st.Key)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", name, message).Get(ctx, nil); err != nil {
 		f.log.Warn("the migration is not running any more", "error", err)
 		f.st.Move, f.stale = nil, true
+		return false
 	}
+	return true
 }
 
 func phaseRecord(st *workflows.ApplicationState, next step) record.Audit {

@@ -3,7 +3,6 @@ package applicationfailover
 import (
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -169,11 +168,14 @@ func (f *failover) cancel(o workflows.BindingOrder) string {
 	return "cancelled: nothing of it is moved until it was healthy once, or it is resumed"
 }
 
-// orderOf is an order about the old copy: the migration carries it out.
+// orderOf is an order about the old copy: the migration carries it out, or refuses it.
 func (f *failover) orderOf(verb, description string) flow.Update {
 	refuse := func(o workflows.BindingOrder) error {
-		if m := f.st.Move; m == nil || m.Phase == phase.MigrationChecking || m.Unwritten() {
-			return flow.Refused("no migration of it has written, so no old copy is held; cancel it instead")
+		if f.st.Move == nil {
+			return flow.Refused("no migration of it runs, so no old copy is held; cancel it instead")
+		}
+		if why := f.st.Move.Senseless(verb); why != "" {
+			return flow.Refused(why)
 		}
 		return f.refuseOrder(o)
 	}
@@ -192,7 +194,10 @@ func (f *failover) forward(verb string, o workflows.CancelOrder) {
 		return
 	}
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
-		f.signal(ctx, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: o, Verb: verb})
+		sent := f.signal(ctx, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: o, Verb: verb})
+		if !sent {
+			f.held.Refuse(o.ID, flow.Refused("no migration of it runs any more; see its status"))
+		}
 	})
 }
 

@@ -70,24 +70,11 @@ func (b *bindingOrders) senseless(verb string, key karmada.BindingKey) string {
 	early := verb == workflows.UpdateSkip || verb == workflows.UpdateCancel
 	switch {
 	case moving && !queued:
-		return senselessFor(verb, move)
+		return move.Senseless(verb)
 	case !moving && !queued && early:
 		return "it neither waits nor moves: nothing to " + verb
 	case !moving && queued && !early:
 		return "it still waits and nothing of Lifeboat's stands; skip or cancel it instead"
-	}
-	return ""
-}
-
-// senselessFor is senseless for a binding whose migration runs.
-func senselessFor(verb string, move workflows.Migration) string {
-	switch {
-	case move.Phase == phase.MigrationPurging, move.Phase == phase.MigrationDone:
-		return "released already: what was released does not come back"
-	case verb == workflows.UpdateRelease && move.Unwritten():
-		return "nothing of Lifeboat's stands yet; cancel it instead"
-	case verb == workflows.UpdateSkip:
-		return "its move has begun; cancel it instead"
 	}
 	return ""
 }

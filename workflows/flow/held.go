@@ -62,10 +62,10 @@ func (h *HeldOrders) Reported(r activities.MigrationReport) {
 	}
 }
 
-// Refuse answers the order of an id.
+// Refuse answers the order of an id that has no answer yet.
 func (h *HeldOrders) Refuse(id string, why error) {
 	for _, ask := range h.asks {
-		if ask.order.ID == id {
+		if ask.order.ID == id && !ask.Done {
 			ask.End("", why)
 		}
 	}
