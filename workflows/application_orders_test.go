@@ -8,7 +8,9 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +25,13 @@ func (s *story) aboutCopies(key karmada.BindingKey, verb string) *answer {
 //
 // Rules: R4.13-9.
 func TestApplicationFailover_OrderAboutAnOldCopyRightAfterTheWrite_IsCarriedOut(t *testing.T) {
-	for verb, op := range map[string]string{workflows.UpdatePutBack: "restore", workflows.UpdateRelease: "release"} {
+	for verb, want := range map[string]struct {
+		op  string
+		end phase.Application
+	}{
+		workflows.UpdatePutBack: {op: "restore", end: phase.ApplicationCancelled},
+		workflows.UpdateRelease: {op: "release", end: phase.ApplicationMigrated},
+	} {
 		t.Run(verb, func(t *testing.T) {
 			s, key := unhealthy(t)
 			s.world.HealthyAfter = time.Hour
@@ -33,11 +41,11 @@ func TestApplicationFailover_OrderAboutAnOldCopyRightAfterTheWrite_IsCarriedOut(
 					s.accept(s.aboutCopies(key, verb))
 				})
 				s.at(time.Minute, func() {
-					require.Len(t, s.world.Log(op), 1)
+					require.Len(t, s.world.Log(want.op), 1)
 					s.health(key, s.world.Peek(key).Clusters[0].Name, karmada.HealthHealthy)
 				})
 			})
-			s.applicationEnds(phase.ApplicationMigrated)
+			s.applicationEnds(want.end)
 			require.Len(t, s.world.Log("evict"), 1)
 		})
 	}
@@ -68,7 +76,7 @@ func TestApplicationFailover_OrderAboutAnOldCopyWhileNothingIsWritten_EndsNoCopy
 		s.refuse("no old copy is held", s.aboutCopies(key, workflows.UpdatePutBack))
 		s.health(key, "m1", karmada.HealthHealthy)
 	})
-	s.applicationEnds(phase.ApplicationHealed)
+	s.applicationEnds(phase.ApplicationCancelled)
 	require.Empty(t, s.world.Log("evict"))
 }
 
@@ -96,4 +104,99 @@ func TestApplicationFailover_OrderAboutAnOldCopyThatWasReleased_IsRefused(t *tes
 	})
 	s.applicationEnds(phase.ApplicationMigrated)
 	require.True(t, asked)
+}
+
+// What an operator had put back is not moved again at once: neither where nothing was written, nor where a write took it back,
+// and whoever was given the order.
+//
+// Rules: R4.13-9.
+func TestApplicationFailover_PutBack_HoldsAsACancelUntilAResume(t *testing.T) {
+	asked := func(s *story, key karmada.BindingKey) { s.accept(s.aboutCopies(key, workflows.UpdatePutBack)) }
+	toMigration := func(s *story, key karmada.BindingKey) {
+		s.accept(s.orderChild(workflows.UpdatePutBack, key, false))
+	}
+	for name, c := range map[string]struct {
+		give    func(*story, karmada.BindingKey)
+		refused bool // the write, after the order
+		evicted int  // before the resume
+		outcome phase.Outcome
+		by      string
+	}{
+		"while a write is under way that is refused": {give: asked, refused: true, outcome: phase.OutcomeAbandoned, by: "jane: look first"},
+		"after the write":          {give: asked, evicted: 1, outcome: phase.OutcomeRestored, by: "jane: look first"},
+		"ordered of its migration": {give: toMigration, evicted: 1, outcome: phase.OutcomeRestored, by: "an operator: put back by jane: a drill"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key := unhealthy(t)
+			if c.refused {
+				s.refusal = reason.NoTarget
+				s.at(tolerated+2*time.Second, func() {
+					require.Equal(t, phase.MigrationEvicting, s.standing(key).Phase)
+					c.give(s, key)
+				})
+			} else {
+				s.onEvict(func() { s.at(time.Second, func() { c.give(s, key) }) })
+			}
+			resumed := false
+			s.at(20*time.Minute, func() {
+				resumed = true
+				status := s.applicationStatus(key)
+				require.Equal(t, phase.ApplicationStopped, status.Phase)
+				require.Equal(t, c.by, status.Stopped.Line())
+				require.Equal(t, c.outcome, status.Last.Outcome)
+				require.Equal(t, reason.PutBackOrdered, status.Last.Reason)
+				require.Len(t, s.world.Log("evict"), c.evicted)
+				s.health(key, "m1", karmada.HealthUnhealthy)
+				s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))})
+			})
+			s.applicationEnds(phase.ApplicationMigrated)
+			require.True(t, resumed)
+			require.Len(t, s.world.Log("evict"), c.evicted+1)
+		})
+	}
+}
+
+// A resume that comes while its migration still takes the binding back is newer than the order.
+//
+// Rules: R4.13-9.
+func TestApplicationFailover_ResumedBeforeItIsPutBack_DoesNotStop(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.ScheduleAfter = 30 * time.Second
+	s.onEvict(func() {
+		s.at(time.Second, func() {
+			s.orderApp(key, workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: jane}})
+		})
+		s.at(2*time.Second, func() { s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))}) })
+		s.at(time.Minute, func() {
+			status := s.applicationStatus(key)
+			require.Equal(t, reason.Cancelled, status.Last.Reason)
+			require.Nil(t, status.Stopped)
+			s.health(key, "m1", karmada.HealthHealthy)
+		})
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+}
+
+// A migration ends with nothing written, and has not seen the order to put back.
+//
+// Rules: R4.9-32, R4.13-9.
+func TestApplicationFailover_PutBackThatItsMigrationDoesNotSee_CallsItOff(t *testing.T) {
+	s, key := leaving(t)
+	move := s.params.State.Move
+	move.Ordered = &workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: jane}, Verb: workflows.UpdatePutBack}
+	s.at(time.Second, func() {
+		err := s.env.SignalWorkflowByID(workflows.ApplicationFailoverID("", key), workflows.SignalMigrationReports, workflows.MigrationReports{Reports: []activities.MigrationReport{{
+			FailoverID: "first", Attempt: 1, Key: key, UID: move.UID, Phase: phase.MigrationDone,
+			Result: &record.Result{Key: key, UID: move.UID, Outcome: phase.OutcomeBlocked, Reason: reason.NoTarget},
+		}}})
+		require.NoError(t, err)
+	})
+	s.at(20*time.Minute, func() {
+		status := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationStopped, status.Phase)
+		require.Equal(t, phase.OutcomeAbandoned, status.Last.Outcome)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationCancelled)
+	require.Empty(t, s.world.Log("evict"))
 }

@@ -264,7 +264,7 @@ func TestNoPermitIsOutWhileDependentsAreHeld(t *testing.T) {
 func TestAMigrationWhosePermitPassesGetsAnother(t *testing.T) {
 	s := newStory(t)
 	s.parents("app")
-	s.passes = true
+	s.refusal = reason.PermitPassed
 	s.outage(4 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
 	require.Contains(t, s.published, string(phase.MigrationQueued))

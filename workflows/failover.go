@@ -191,6 +191,15 @@ func (m *Migration) Senseless(verb string) string {
 	return ""
 }
 
+// CalledOff is its report, where it ended with nothing written and has not seen the order that called it off.
+func (m *Migration) CalledOff(r activities.MigrationReport) activities.MigrationReport {
+	if r.Result != nil && r.Result.Outcome == phase.OutcomeBlocked && m.Ordered.CallsOff() {
+		end := m.Ordered.End(*r.Result)
+		r.Result = &end
+	}
+	return r
+}
+
 // Progressed takes what a migration reports of itself.
 func (m *Migration) Progressed(r activities.MigrationReport, now time.Time) {
 	if m.Phase != r.Phase {

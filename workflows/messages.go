@@ -2,13 +2,17 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
@@ -163,6 +167,26 @@ func (o FenceOrder) Fence(at time.Time, outage string) proof.Fence {
 type MigrationOrder struct {
 	CancelOrder
 	Verb string `json:"verb"`
+}
+
+// CallsOff reports whether an order that finds nothing written means that nothing is to be.
+func (o *MigrationOrder) CallsOff() bool {
+	return o != nil && slices.Contains([]string{UpdateSkip, UpdateCancel, UpdatePutBack}, o.Verb)
+}
+
+// End is the end of a binding of which nothing was written and that an operator called off.
+func (o *MigrationOrder) End(r record.Result) record.Result {
+	why := " by " + o.Who + ": " + o.Reason
+	r.Outcome = phase.OutcomeAbandoned
+	switch o.Verb {
+	case UpdateSkip:
+		r.Outcome, r.Reason, r.Cause = phase.OutcomeSkipped, reason.SkipOrdered, "skipped"+why
+	case UpdatePutBack:
+		r.Reason, r.Cause = reason.PutBackOrdered, "put back"+why
+	default:
+		r.Reason, r.Cause = reason.Cancelled, "cancelled"+why
+	}
+	return r
 }
 
 // Recover reports to a migration that its cluster is healthy again, or that the failover was cancelled.

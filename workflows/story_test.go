@@ -53,8 +53,8 @@ type story struct {
 	args []any
 	// tainted is what happens once taints are written, before the answer comes; no list ahead of them succeeds then.
 	tainted func()
-	// passes: the first permit passes before its write.
-	passes bool
+	// refusal is why the first eviction is refused after a second, empty where it is not.
+	refusal reason.Reason
 
 	// application: the story is of the failover of the application shop/app, and not of m1's.
 	application bool
@@ -431,8 +431,8 @@ func (s *story) mockActivities() {
 	for name, takes := range s.slow {
 		on(name).After(takes).Return(acts[name])
 	}
-	if s.passes {
-		on(activities.NameEvict).Return(activities.EvictResult{End: activities.EvictRefused, Reason: reason.PermitPassed}, nil).Once()
+	if s.refusal != "" {
+		on(activities.NameEvict).After(time.Second).Return(activities.EvictResult{End: activities.EvictRefused, Reason: s.refusal}, nil).Once()
 		on(activities.NameEvict).Return(acts[activities.NameEvict])
 	}
 	if s.tainted != nil {

@@ -140,6 +140,7 @@ func (f *failover) reported(r activities.MigrationReport) {
 	case r.FailoverID != st.FailoverID || st.Move == nil || r.Attempt != st.Attempt:
 		return
 	}
+	r = st.Move.CalledOff(r)
 	f.held.Reported(r)
 	f.trail.AddActs(workflows.BindingMigrationID(f.instance, st.Cluster, r.Key), r)
 	f.stale = f.stale || st.Move.Placed != r.Placed || r.Result != nil
@@ -156,9 +157,13 @@ func (f *failover) reported(r activities.MigrationReport) {
 	f.page()
 }
 
-// finished takes the end of the migration. Where nothing was written the binding is judged again.
+// finished takes the end of the migration. Where nothing was written the binding is judged again, unless an operator
+// called the migration off, or had it put back.
 func (f *failover) finished(r record.Result) {
 	st := f.st
+	if st.Stopped == nil {
+		st.Stopped = obeyed(st.Move.Ordered, r)
+	}
 	st.Move, st.Last, f.stale = nil, &r, true
 	st.AskedAt = time.Time{}
 	f.trail.AddOutcome(st.Attempt, r)
@@ -173,6 +178,18 @@ func (f *failover) finished(r record.Result) {
 	if st.Stopped == nil {
 		f.block(r.Reason, r.Message)
 	}
+}
+
+// obeyed is the order that a migration followed and that stops its failover, too; nil without one, or where a resume came
+// since. Of one that was given to the migration itself only the result says who gave it.
+func obeyed(o *workflows.MigrationOrder, r record.Result) *workflows.Order {
+	switch {
+	case !record.CalledOff(r.Reason), o != nil && o.Verb == workflows.UpdateResume:
+		return nil
+	case o.CallsOff():
+		return &o.Order
+	}
+	return &workflows.Order{Who: "an operator", Reason: r.Cause}
 }
 
 // arrive keeps where the last migration brought the application. After its end that is looked for until every copy has a

@@ -193,8 +193,10 @@ func (f *failover) forward(verb string, o workflows.CancelOrder) {
 	if f.st.Move == nil {
 		return
 	}
+	order := workflows.MigrationOrder{CancelOrder: o, Verb: verb}
+	f.st.Move.Ordered = &order
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
-		sent := f.signal(ctx, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: o, Verb: verb})
+		sent := f.signal(ctx, workflows.SignalMigrationOrder, order)
 		if !sent {
 			f.held.Refuse(o.ID, flow.Refused("no migration of it runs any more; see its status"))
 		}

@@ -140,7 +140,7 @@ func (b *bindingOrders) callOff(v bindingVerb) {
 		b.log.Warn("an order came too late", "verb", v.verb, "binding", v.Binding.String(), "who", v.Who)
 		return
 	}
-	b.outcomes.keep(orderedEnd(v.asMigrationOrder(), record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: b.now()}))
+	b.outcomes.keep(v.asMigrationOrder().End(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, At: b.now()}))
 	b.dirty = true
 }
 

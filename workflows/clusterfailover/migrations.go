@@ -158,8 +158,8 @@ func (ms *migrations) refused(s starting, err error) {
 	case s.adopts:
 		ms.st.AdoptDirty = true // its task stands, and no migration works on it
 		ms.backOff()
-	case callsOff(ordered):
-		ms.outcomes.keep(orderedEnd(ordered, record.Result{Key: s.item.Key, UID: s.item.UID, Resource: s.item.Resource, At: ms.now()}))
+	case ordered.CallsOff():
+		ms.outcomes.keep(ordered.End(record.Result{Key: s.item.Key, UID: s.item.UID, Resource: s.item.Resource, At: ms.now()}))
 	default:
 		ms.waiting.block(&s.item, reason.Unreachable, err.Error())
 		ms.st.Items = append(ms.st.Items, s.item)

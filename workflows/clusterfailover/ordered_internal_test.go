@@ -78,6 +78,21 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 	}
 }
 
+// The answer to a put-back says what became of the binding, and not why its migration could not write.
+//
+// Rules: R4.9-32, R4.9-57.
+func TestPutBackThatItsMigrationDoesNotSee_IsAnsweredAsCarriedOut(t *testing.T) {
+	flowtest.Signalled(t, nil, func(ctx workflow.Context) {
+		f, o, report := moving(ctx)
+		o.ID = "put-back-1"
+		f.bindingOrders.obeyOne(bindingVerb{verb: workflows.UpdatePutBack, BindingOrder: o})
+		workflow.Go(ctx, func(workflow.Context) { f.reported(report) })
+		answer, err := f.bindingOrders.held.Await(ctx, workflows.UpdatePutBack, o, "ordered")
+		require.NoError(t, err)
+		require.Equal(t, "Abandoned: shop/app", answer)
+	})
+}
+
 // What a migration wrote before it vanished is told by its report, however late that comes.
 func TestTheLateEndOfAMoveThatWroteTakesThePlaceOfTheOrders(t *testing.T) {
 	flowtest.Signalled(t, errors.New("not found"), func(ctx workflow.Context) {

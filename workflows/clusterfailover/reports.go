@@ -67,8 +67,8 @@ func (ms *migrations) finishedElsewhere(r activities.MigrationReport) {
 // the queue, unless an operator called it off or the queue is closed.
 func (ms *migrations) blocked(r activities.MigrationReport, m workflows.Migration) {
 	switch {
-	case callsOff(m.Ordered):
-		ms.outcomes.keepIn(r.Attempt, orderedEnd(m.Ordered, *r.Result))
+	case m.Ordered.CallsOff():
+		ms.outcomes.keepIn(r.Attempt, m.Ordered.End(*r.Result))
 	case r.Attempt == ms.st.Attempt && !ms.closing():
 		if m.Ordered != nil {
 			r.Result.Message = m.Ordered.Verb + " ordered by " + m.Ordered.Who + " came to nothing, for nothing of it is written; " + r.Result.Message
@@ -162,21 +162,3 @@ func (o *outcomes) keep(r record.Result) {
 		o.trail.AddOutcome(o.st.Attempt, r)
 	}
 }
-
-// orderedEnd is the end of a binding of which nothing was written and that an operator called off.
-func orderedEnd(o *workflows.MigrationOrder, r record.Result) record.Result {
-	why := " by " + o.Who + ": " + o.Reason
-	r.Outcome = phase.OutcomeAbandoned
-	switch o.Verb {
-	case workflows.UpdateSkip:
-		r.Outcome, r.Reason, r.Cause = phase.OutcomeSkipped, reason.SkipOrdered, "skipped"+why
-	case workflows.UpdatePutBack:
-		r.Reason, r.Cause = reason.PutBackOrdered, "put back"+why
-	default:
-		r.Reason, r.Cause = reason.Cancelled, "cancelled"+why
-	}
-	return r
-}
-
-// callsOff reports whether an order that finds nothing written means that nothing is to be.
-func callsOff(o *workflows.MigrationOrder) bool { return o != nil && o.Verb != workflows.UpdateRelease }
