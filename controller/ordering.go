@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/config"
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/controller/subject"
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -236,132 +234,6 @@ func (w *object) take(cmd *cobra.Command, verb order, arg string) error {
 		w.cluster = arg
 	}
 	return nil
-}
-
-// aim finds the workflow of an order. One about a binding is for the failover of its application while that moves it, or
-// where no failover of a cluster concerns it: such a one would move it whatever the other was told.
-func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope queue.Scope, err error) {
-	if scope, err = w.scope(ctx, s); err != nil {
-		return to, scope, err
-	}
-	cluster := w.cluster
-	if cluster == "" {
-		to, runs, moves := s.applicationOf(ctx, scope.Binding)
-		if moves {
-			return to, scope, nil
-		}
-		cluster, err = s.clusterOf(ctx, scope.Binding, held)
-		if runs && !held && errors.Is(err, orders.ErrNotFound) {
-			return to, scope, nil
-		}
-		if err != nil {
-			return to, scope, err
-		}
-	}
-	return s.sender().Target(cluster), scope, nil
-}
-
-// scope is the object in the terms of the workflows. A workload is looked up in Karmada.
-func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
-	switch {
-	case w.all:
-		return queue.Scope{All: true}, nil
-	case w.binding == "" && w.namespace == "":
-		return queue.Scope{}, nil
-	case w.binding == "":
-		return queue.Scope{Namespace: w.namespace}, nil
-	}
-	ref, err := subject.Parse(w.binding, w.namespace)
-	if err != nil {
-		return queue.Scope{}, err
-	}
-	if key, known := ref.Key(); known {
-		return queue.ScopeOf(key), nil
-	}
-	karmada, err := s.reader()
-	if err != nil {
-		return queue.Scope{}, err
-	}
-	b, err := ref.Find(ctx, karmada)
-	return queue.ScopeOf(b.Key), err
-}
-
-// clusterOf finds the one failover that concerns a binding: among those that run and, with held, by the hold tasks
-// of the binding.
-func (s *session) clusterOf(ctx context.Context, key karmada.BindingKey, held bool) (string, error) {
-	failovers, err := s.source().Failovers(ctx)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for _, f := range failovers {
-		if f.FailoverStatus != nil && concerns(f.FailoverStatus, key) {
-			found = append(found, f.Cluster)
-		}
-	}
-	if held {
-		on, err := s.heldOn(ctx, key)
-		if err != nil {
-			return "", unseenHolds(key, found, err)
-		}
-		found = append(found, slices.DeleteFunc(on, func(c string) bool { return slices.Contains(found, c) })...)
-	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("%w: none that runs is known to concern %s; say which with --cluster", orders.ErrNotFound, key)
-	case 1:
-		return found[0], nil
-	}
-	return "", fmt.Errorf("%w: %s is concerned by %s: say which with --cluster", errRefused, key, strings.Join(found, " and "))
-}
-
-// unseenHolds is the error where the hold tasks of a binding cannot be read. It names the failovers that were found, and
-// chooses none: a hold task could be of another cluster, and a release ends an old copy.
-func unseenHolds(key karmada.BindingKey, found []string, err error) error {
-	concerned := ""
-	if len(found) > 0 {
-		concerned = fmt.Sprintf(" (%s is concerned by %s)", key, strings.Join(found, " and "))
-	}
-	return fmt.Errorf("cannot read which clusters hold a copy of %s: %w; say which with --cluster%s", key, err, concerned)
-}
-
-// applicationOf is the failover of an application, where one runs, and whether a migration of it does.
-func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey) (to orders.Target, runs, moves bool) {
-	id := workflows.ApplicationFailoverID(s.config.Instance, key)
-	running, err := process.Owners{Client: s.temporal.Client}.Running(ctx, id)
-	if runs = err == nil && running; runs {
-		status, err := s.source().Application(ctx, key)
-		moves = err == nil && status.Move != nil
-	}
-	return orders.Target{WorkflowID: id, Name: key.String()}, runs, moves
-}
-
-// heldOn are the clusters on which a Lifeboat task holds a copy of a binding, none for an unknown binding.
-func (s *session) heldOn(ctx context.Context, key karmada.BindingKey) ([]string, error) {
-	in, err := s.reader()
-	if err != nil {
-		return nil, err
-	}
-	b, err := in.Binding(ctx, key)
-	if errors.Is(err, karmada.ErrGone) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var on []string
-	for _, t := range b.Tasks {
-		if t.Owned() {
-			on = append(on, t.FromCluster)
-		}
-	}
-	return on, nil
-}
-
-// concerns reports whether a failover has a binding in its queue, or on its way.
-func concerns(s *workflows.FailoverStatus, key karmada.BindingKey) bool {
-	_, moving := s.Migrations[key.String()]
-	return moving || slices.ContainsFunc(s.Items, func(i queue.Item) bool { return i.Key == key && i.State != queue.Idle })
 }
 
 // confirm asks the operator at the terminal, and fails without a terminal.

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
@@ -41,6 +43,7 @@ type office struct {
 	listed  []string                            // the queries of lists
 	// application is the failover of that of every binding, nil: none runs.
 	application *workflows.ApplicationStatus
+	silent      string // the workflow that does not answer queries
 }
 
 func (o *office) Close() {}
@@ -91,10 +94,15 @@ func (o *office) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflow
 	return out, nil
 }
 
-func (o *office) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (converter.EncodedValue, error) {
+func (o *office) QueryWorkflow(_ context.Context, id, _, query string, args ...any) (converter.EncodedValue, error) {
+	if id == o.silent {
+		return nil, context.DeadlineExceeded
+	}
 	for cluster, s := range o.running {
 		if id == workflows.ClusterFailoverID("", cluster) {
-			return flowtest.Answer(s), nil
+			require.Equal(o.t, workflows.QueryExplain, query, "its status has only a part of a long queue")
+			r, _ := args[0].(workflows.ExplainRequest)
+			return flowtest.Answer(s.Explain(cluster, r, time.Now())), nil
 		}
 	}
 	if o.application != nil && strings.HasPrefix(id, workflows.ApplicationFailoverPrefix("")) {
@@ -113,7 +121,7 @@ func (o *office) tell(t *testing.T, words ...string) (out string, code int) {
 	return execute(t, fakeApp(o, held{}), words...)
 }
 
-// held is a Karmada in which cart was left to an operator on member3.
+// held is a Karmada in which cart runs on member1, and was left to an operator on member3.
 type held struct{ fleet }
 
 func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
@@ -124,6 +132,7 @@ func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Bind
 	}
 	b := all.Bindings[at]
 	if b.Resource.Name == "cart" {
+		b.Clusters = []karmada.TargetCluster{{Name: "member1"}}
 		b.Tasks = []karmada.Task{{FromCluster: "member3", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator}}
 	}
 	return b, nil
@@ -132,6 +141,7 @@ func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Bind
 // waits is a failover in which these bindings wait, and one of no concern.
 func waits(names ...string) workflows.FailoverStatus {
 	s := workflows.FailoverStatus{}
+	s.Listed = time.Now()
 	s.Items = []queue.Item{{Key: karmada.BindingKey{Namespace: "shop", Name: "idle"}, State: queue.Idle}}
 	for _, name := range names {
 		s.Items = append(s.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, State: queue.Due})
@@ -143,13 +153,13 @@ const (
 	ada       = `"who":"ada","reason":"a drill"`
 	cartKey   = `"binding":{"namespace":"shop","name":"cart-deployment"}`
 	failover1 = "cluster-failover/member1"
+	ofCart    = "application-failover/shop/cart-deployment"
 )
 
 // The failover of a cluster moves a binding whatever that of its application was told.
 //
 // Rules: R4.13-9.
 func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t *testing.T) {
-	const application = "application-failover/shop/cart-deployment"
 	moves := workflows.ApplicationState{Move: &workflows.Migration{}}
 	for name, c := range map[string]struct {
 		line    string
@@ -158,11 +168,11 @@ func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t
 		want    string
 	}{
 		"its cluster fails, too":              {line: "pause", cluster: "member1", want: failover1},
-		"its cluster fails, and it moves":     {line: "pause", cluster: "member1", state: moves, want: application},
-		"no cluster fails":                    {line: "cancel", want: application},
+		"its cluster fails, and it moves":     {line: "pause", cluster: "member1", state: moves, want: ofCart},
+		"no cluster fails":                    {line: "cancel", want: ofCart},
 		"an order that only clusters take":    {line: "skip", cluster: "member1", want: failover1},
-		"an order to enforce":                 {line: "resume --enforce", want: application},
-		"a put-back while it moves":           {line: "put-back", state: moves, want: application},
+		"an order to enforce":                 {line: "resume --enforce", want: ofCart},
+		"a put-back while it moves":           {line: "put-back", state: moves, want: ofCart},
 		"a put-back of what a move left held": {line: "put-back", want: "cluster-failover/member3"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -331,6 +341,70 @@ func TestOrders_ForABinding_FindItsFailover(t *testing.T) {
 			}
 			require.Equal(t, workflows.ClusterFailoverID("", c.to), o.id)
 			require.Equal(t, c.verb != "skip", o.started, "what an earlier failover left behind needs one that runs")
+		})
+	}
+}
+
+// A failover that does not know its bindings yet moves those of its cluster once it has listed them.
+//
+// Rules: R4.13-9.
+func TestOrders_ForABinding_GoToTheFailoverThatIsStillToListIt(t *testing.T) {
+	suspected, rest, stopped := waits(), waits(), waits()
+	suspected.Listed, stopped.Listed, stopped.Phase = time.Time{}, time.Time{}, phase.FailoverStopped
+	rest.Later = []*queue.BindingSet{{}}
+	for name, c := range map[string]struct {
+		verb, cluster string
+		state         workflows.FailoverStatus
+		want          string
+	}{
+		"nothing is listed yet":           {verb: "pause", cluster: "member1", state: suspected, want: failover1},
+		"the rest is still to be listed":  {verb: "pause", cluster: "member1", state: rest, want: failover1},
+		"of a cluster that it is not on":  {verb: "pause", cluster: "member2", state: suspected, want: ofCart},
+		"it was cancelled before it did":  {verb: "pause", cluster: "member1", state: stopped, want: ofCart},
+		"an order about a copy elsewhere": {verb: "release", cluster: "member1", state: suspected, want: "cluster-failover/member3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &office{application: &workflows.ApplicationStatus{}, running: map[string]workflows.FailoverStatus{c.cluster: c.state}}
+			out, code := o.tell(t, c.verb, "shop/cart-deployment", "--reason", "x", "--yes")
+			require.Equal(t, process.ExitOK, code, out)
+			require.Equal(t, c.want, o.id)
+		})
+	}
+	o := &office{t: t, application: &workflows.ApplicationStatus{}, running: map[string]workflows.FailoverStatus{"member1": suspected}}
+	out, code := execute(t, fakeApp(o, nil), "pause", "shop/cart-deployment", "--reason", "x", "--yes")
+	require.Equal(t, process.ExitFailed, code, "which clusters it is on is unknown: %s", out)
+	fixtures.ContainsAll(t, out, "cannot read whether the failover of member1 concerns shop/cart-deployment: ", "; say which with --cluster")
+	require.Empty(t, o.update)
+}
+
+// One that does not answer may move the binding: no other is chosen instead.
+//
+// Rules: R4.13-9.
+func TestOrders_ForABinding_ChooseNoneWhileOneDoesNotAnswer(t *testing.T) {
+	const silent = "cannot read whether the failover of member2 concerns shop/cart-deployment: no answer within 5s"
+	for name, c := range map[string]struct {
+		verb, silent, cluster string
+		application           *workflows.ApplicationStatus
+		says                  []string
+	}{
+		"another concerns it":      {verb: "pause", silent: "cluster-failover/member2", cluster: "member1", says: []string{silent, "is concerned by member1)"}},
+		"its application runs":     {verb: "pause", silent: "cluster-failover/member2", application: &workflows.ApplicationStatus{}, says: []string{silent}},
+		"it is held elsewhere":     {verb: "release", silent: "cluster-failover/member2", says: []string{silent}},
+		"its application does not": {verb: "pause", silent: ofCart, cluster: "member1", application: &workflows.ApplicationStatus{}, says: []string{"the failover of its application moves", "is concerned by member1)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &office{silent: c.silent, application: c.application, running: map[string]workflows.FailoverStatus{"member2": waits()}}
+			if c.cluster != "" {
+				o.running[c.cluster] = waits("cart-deployment")
+			}
+			out, code := o.tell(t, c.verb, "shop/cart-deployment", "--reason", "x", "--yes")
+			require.Equal(t, process.ExitFailed, code, out)
+			fixtures.ContainsAll(t, out, append(c.says, "; say which with --cluster")...)
+			require.Empty(t, o.update)
+
+			out, code = o.tell(t, c.verb, "shop/cart-deployment", "--cluster", "member1", "--reason", "x", "--yes")
+			require.Equal(t, process.ExitOK, code, out)
+			require.Equal(t, failover1, o.id)
 		})
 	}
 }

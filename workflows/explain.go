@@ -60,6 +60,8 @@ type Explanation struct {
 	// Item is its place in the queue; Ahead are those that have their turn before it.
 	Item  *queue.Item `json:"item,omitempty"`
 	Ahead int         `json:"ahead,omitempty"`
+	// Unlisted: bindings of the cluster may be missing here, and are still to be listed.
+	Unlisted bool `json:"unlisted,omitempty"`
 	// Move is its migration, as that last said.
 	Move *Migration `json:"migration,omitempty"`
 	// Pace, Paused and Stopped are what holds the queue; Asked is what was requested of the pacer.
@@ -87,6 +89,7 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 		Reason: s.Reason, Ready: s.Cluster.Ready, ReadyReason: s.Cluster.ReadyReason, OptedOut: s.Cluster.OptedOut,
 		Rules: view.WindowLines(s.Windows, s.Cluster.Ours), Confirmed: s.Confirmed, Drain: s.Cluster.Drain, Ordered: s.Cluster.Ordered,
 		Frozen: s.Frozen, Pace: s.Pace, Paused: s.Paused, Stopped: s.Stopped, Asked: s.Asked,
+		Unlisted: s.unlisted(),
 	}
 	policy := -1
 	if at := s.Queue.Find(r.Binding); at >= 0 {
@@ -100,6 +103,11 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 	s.explainPolicy(&x, policy)
 	x.Results = s.resultsOf(r)
 	return x
+}
+
+// unlisted reports whether the failover does not know all its bindings, and goes on to list them.
+func (s *FailoverState) unlisted() bool {
+	return (s.Listed.IsZero() || len(s.Later)+len(s.LaterIdle) > 0) && s.Phase != phase.FailoverStopped && !s.Phase.Terminal()
 }
 
 // explainPolicy adds how the frozen policy tolerates the taints that stand.

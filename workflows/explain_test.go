@@ -48,6 +48,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 	s.at(30*time.Second, func() {
 		x := s.explain(moved)
 		require.False(t, x.Known(), "nothing is listed before the failure is confirmed")
+		require.True(t, x.Unlisted)
 		require.Equal(t, phase.FailoverSuspected, x.Phase)
 		require.Equal(t, "not-ready", x.Rules[0].Rule)
 		require.True(t, x.Rules[0].Deadline.Equal(storyBegins.Add(addAfter)))
@@ -55,6 +56,7 @@ func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 	s.at(2*time.Minute-time.Second, func() {
 		x := s.explain(patient)
 		require.Equal(t, queue.Tolerating, x.Item.State)
+		require.False(t, x.Unlisted)
 		require.Len(t, x.Taints, 1)
 		require.Equal(t, int64(600), *x.Taints[0].Toleration.TolerationSeconds)
 		require.True(t, x.DueAt.Equal(x.Taints[0].Until), "nothing stood still")
