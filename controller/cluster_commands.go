@@ -143,7 +143,7 @@ func progressLine(p orders.Drained) string {
 	}
 	line := fmt.Sprintf("%d left", p.Left)
 	if len(p.Blocked) > 0 {
-		why := reason.Texts(slices.Sorted(maps.Keys(p.Blocked)), func(why string) string {
+		why := reason.Texts(slices.Sorted(maps.Keys(p.Blocked)), func(why reason.Reason) string {
 			return fmt.Sprintf("%d blocked: %s", p.Blocked[why], why)
 		})
 		line += " (" + strings.Join(why, ", ") + ")"

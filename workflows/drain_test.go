@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -67,6 +68,39 @@ func (s *story) drains(o workflows.DrainOrder, end time.Duration) {
 	s.keepOpen()
 	s.at(time.Second, func() { s.accept(s.drain(o)) })
 	s.at(end, func() { s.order(workflows.UpdateUndrain, "done") })
+}
+
+// An evacuated cluster says so until the order is answered, and again only once all that the drain moves is known: what
+// asks in between, as drain --wait does, must not find that nothing is left.
+//
+// Rules: R4.12-1.
+func TestADrainOfAnEvacuatedClusterIsNotEvacuatedUntilItIsListedAndJudged(t *testing.T) {
+	const at = 2 * time.Minute
+	s, key := withApp(t)
+	s.slow = map[string]time.Duration{}
+	for _, slow := range []string{activities.NameAssessCluster, activities.NameWriteTaints, activities.NameListTargeting, activities.NameAssessPolicies} {
+		s.slow[slow] = time.Second
+	}
+	s.keepOpen()
+	s.at(time.Second, func() { s.accept(s.taints(workflows.UpdateTaint, "degraded:PreferNoExecute")) })
+	var ordered *answer
+	s.at(at, func() {
+		require.Equal(t, phase.FailoverEvacuated, s.status().Phase, "the soft taint moves nothing")
+		ordered = s.accept(s.drain(workflows.DrainOrder{}))
+	})
+	waited := 0
+	for n := range 300 {
+		s.at(at+time.Duration(n)*100*time.Millisecond, func() {
+			if now := s.status(); ordered.done && len(s.world.Log("evict")) == 0 {
+				waited++
+				require.NotEqual(t, phase.FailoverEvacuated, now.Phase)
+			}
+		})
+	}
+	s.at(6*time.Minute, func() { s.order(workflows.UpdateUndrain, "done") })
+	s.at(7*time.Minute, func() { s.accept(s.taints(workflows.UpdateUntaint, "")) })
+	require.Equal(t, map[string]phase.Outcome{key.Name: "Migrated"}, outcomes(s.play()))
+	require.Greater(t, waited, 20)
 }
 
 // Karmada waits with the end of a cluster that is being deleted until nothing is left on it.

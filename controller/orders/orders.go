@@ -12,6 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -148,8 +149,8 @@ func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (strin
 // Drained is the progress of a drain.
 type Drained struct {
 	// Left are bindings that are queued or moving. Blocked are those of them that cannot move now, by reason.
-	Left    int            `json:"left"`
-	Blocked map[string]int `json:"blocked,omitempty"`
+	Left    int                   `json:"left"`
+	Blocked map[reason.Reason]int `json:"blocked,omitempty"`
 	// Done: nothing is left to move. Ended: the drain was ended.
 	Done  bool `json:"done"`
 	Ended bool `json:"ended,omitempty"`
@@ -157,21 +158,11 @@ type Drained struct {
 
 // DrainProgress is the progress of the drain of a failover.
 func DrainProgress(s workflows.FailoverStatus) Drained {
-	p := Drained{Left: len(s.Migrations) + s.Left, Ended: s.Cluster.Drain == nil}
-	for _, i := range s.Items {
-		switch i.State {
-		case queue.Idle:
-			continue
-		case queue.Blocked:
-			if p.Blocked == nil {
-				p.Blocked = map[string]int{}
-			}
-			p.Blocked[string(i.Reason)]++
-		case queue.Tolerating, queue.Due, queue.Ready, queue.Behind, queue.Fence, queue.Paused, queue.Hold, queue.Ended:
-		}
-		p.Left++
+	p := Drained{Left: len(s.Migrations) + s.Left - s.States[queue.Idle], Blocked: s.BlockedBy, Ended: s.Cluster.Drain == nil}
+	for _, n := range s.States {
+		p.Left += n
 	}
-	p.Done = !p.Ended && p.Left == 0 && s.Phase == phase.FailoverEvacuated && !s.Listed.IsZero()
+	p.Done = !p.Ended && p.Left == 0 && s.Phase == phase.FailoverEvacuated && !s.ListDirty
 	return p
 }
 

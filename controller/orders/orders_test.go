@@ -155,25 +155,34 @@ func TestBegin_StartsTheFailover_AndTriesAgainWhileItIsClosing(t *testing.T) {
 	require.ErrorIs(t, err, ErrRefused)
 }
 
-func failoverOf(phase phase.Failover, drained bool, items ...queue.Item) workflows.FailoverStatus {
-	s := workflows.FailoverStatus{}
-	s.Phase, s.Items, s.Listed = phase, items, time.Now()
+func failoverOf(phase phase.Failover, drained bool, states map[queue.State]int) workflows.FailoverStatus {
+	s := workflows.FailoverStatus{States: states}
+	s.Phase, s.Listed = phase, time.Now()
 	if drained {
 		s.Cluster.Drain = &karmada.Drain{}
 	}
 	return s
 }
 
+// An answer has only some of a long queue in Items, and counts all of it in States.
 func TestDrainProgress(t *testing.T) {
-	idle := queue.Item{State: queue.Idle}
-	stuck := queue.Item{State: queue.Blocked, Reason: reason.NoTarget}
-	require.True(t, DrainProgress(failoverOf(phase.FailoverEvacuated, true, idle)).Done)
-	require.False(t, DrainProgress(failoverOf(phase.FailoverConfirmed, true)).Done, "nothing was listed yet")
-	require.Equal(t, Drained{Left: 1, Blocked: map[string]int{"NoTarget": 1}}, DrainProgress(failoverOf(phase.FailoverEvacuated, true, idle, stuck)))
-	require.True(t, DrainProgress(failoverOf(phase.FailoverRecovering, false)).Ended)
-	moving := failoverOf(phase.FailoverEvacuated, true)
+	idle := map[queue.State]int{queue.Idle: 3000}
+	require.Equal(t, Drained{Done: true}, DrainProgress(failoverOf(phase.FailoverEvacuated, true, idle)))
+	require.False(t, DrainProgress(failoverOf(phase.FailoverConfirmed, true, nil)).Done, "nothing was listed yet")
+	require.True(t, DrainProgress(failoverOf(phase.FailoverRecovering, false, nil)).Ended)
+
+	stuck := failoverOf(phase.FailoverEvacuated, true, map[queue.State]int{queue.Idle: 3000, queue.Ready: 20000, queue.Blocked: 7})
+	stuck.BlockedBy = map[reason.Reason]int{reason.NoTarget: 7}
+	stuck.Left = 5 // for which a run had no room
+	require.Equal(t, Drained{Left: 20012, Blocked: map[reason.Reason]int{reason.NoTarget: 7}}, DrainProgress(stuck))
+
+	moving := failoverOf(phase.FailoverEvacuated, true, nil)
 	moving.Migrations = map[string]workflows.Migration{"a/b": {}}
 	require.False(t, DrainProgress(moving).Done)
+
+	unread := failoverOf(phase.FailoverEvacuated, true, idle)
+	unread.ListDirty = true
+	require.False(t, DrainProgress(unread).Done, "a list that failed, or is due, may find more")
 }
 
 func TestAwaitDrain_EndsWithTheDrainOrAnError(t *testing.T) {

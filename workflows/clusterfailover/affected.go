@@ -50,7 +50,7 @@ func (a *affected) refresh() {
 		}
 		a.list(true)
 	}
-	if a.st.Judged != a.policies.taintSignature() || len(a.st.Dues) != len(a.st.Policy) {
+	if !a.policies.current() {
 		a.policies.judge()
 	}
 	a.waiting.sortOut()
@@ -275,6 +275,11 @@ const (
 type policies struct {
 	*run
 	judgement *judgement
+}
+
+// current reports whether every frozen policy was judged under the taints that stand now.
+func (p *policies) current() bool {
+	return p.st.Judged == p.taintSignature() && len(p.st.Dues) == len(p.st.Policy)
 }
 
 // judge has every frozen policy judged under the taints that stand now.

@@ -257,6 +257,19 @@ func TestAHundredThousandBindingsKeepOneOrderOverManyRuns(t *testing.T) {
 	}
 }
 
+// What was not judged under the taints that stand may move: it is not known that nothing is left.
+func TestTheQueueIsNotDoneBeforeItIsJudgedUnderTheTaintsThatStand(t *testing.T) {
+	f := bare()
+	f.st.Listed, f.st.Items = time.Now(), []queue.Item{{State: queue.Idle}}
+	require.True(t, f.queueDone())
+	f.st.Cluster.Hard = []corev1.Taint{{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}}
+	require.False(t, f.queueDone())
+	f.affected.policies.judged(nil)
+	require.True(t, f.queueDone())
+	f.st.Policy = []rules.Policy{{}}
+	require.False(t, f.queueDone(), "the list brought one more")
+}
+
 // A later list is read a page in each turn, so that bindings are dispatched meanwhile. What moves while it is read keeps
 // its place, a run does not end before the list, and where bindings are not dispatched any more it is given up.
 //

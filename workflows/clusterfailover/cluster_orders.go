@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/temporal"
@@ -22,6 +23,8 @@ type clusterOrders struct {
 	draining  *draining
 	judgement *judgement
 	taints    *taints
+	// appeared has the phase say that there may be work again.
+	appeared func(reason.Reason)
 }
 
 // askCluster hands an order to the main loop and waits for its answer.
@@ -88,6 +91,7 @@ func (co *clusterOrders) obeyDrain(by workflows.Order, d *karmada.Drain) (string
 	co.trail.ordered(workflows.UpdateDrain, by, queue.Scope{}, "selector", d.Selector, "rate", flow.RateOf(d.Rate), "honourTolerations", flow.Yes(d.HonourTolerations))
 	if before == nil { // the same order given twice lets nothing go sooner
 		co.draining.begin()
+		co.appeared(reason.Drained) // with the answer: whoever asks next must not find it evacuated
 	}
 	co.judgement.drained(d)
 	co.st.ListDirty = true

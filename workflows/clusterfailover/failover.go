@@ -142,7 +142,7 @@ func newParts(r *run) *failover {
 	f.grants = &grants{r}
 	f.dispatcher = &dispatcher{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, migrations: f.migrations, draining: f.draining, grants: f.grants}
 	f.bindingOrders = &bindingOrders{run: r, outcomes: f.outcomes, migrations: f.migrations}
-	f.clusterOrders = &clusterOrders{r, f.draining, f.judgement, f.taints}
+	f.clusterOrders = &clusterOrders{r, f.draining, f.judgement, f.taints, f.appeared}
 	f.wholeOrders = &wholeOrders{r, f.standing, f.taints, f.evictor, f.bindingOrders}
 	f.publisher = &publisher{run: r, judgement: f.judgement, taints: f.taints, migrations: f.migrations, oldCopies: f.oldCopies}
 	return f

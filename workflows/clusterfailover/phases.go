@@ -130,15 +130,22 @@ func (f *failover) actEvacuating() {
 	switch done := f.queueDone(); {
 	case done && f.st.Phase == phase.FailoverEvacuating:
 		f.on(phase.EventQueueDone, f.st.Reason)
-	case !done && f.st.Phase == phase.FailoverEvacuated:
-		f.on(phase.EventWorkAppeared, f.st.Reason)
+	case !done:
+		f.appeared(f.st.Reason)
+	}
+}
+
+// appeared ends the phase in which nothing is left to move.
+func (f *failover) appeared(why reason.Reason) {
+	if f.st.Phase == phase.FailoverEvacuated {
+		f.on(phase.EventWorkAppeared, why)
 	}
 }
 
 // queueDone: nothing is queued but what is blocked by more than a failed attempt, and nothing moves but what waits for a
-// fence.
+// fence. Bindings that were not judged under the taints that stand are not known.
 func (f *failover) queueDone() bool {
-	if f.st.Listed.IsZero() || f.affected.listing != nil {
+	if f.st.Listed.IsZero() || f.affected.listing != nil || !f.affected.policies.current() {
 		return false
 	}
 	for _, key := range workflow.DeterministicKeys(f.st.Migrations) {
