@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -34,7 +35,7 @@ func DecodeBinding(raw []byte) karmada.Binding {
 	d.template(&binding, spec)
 	d.schedule(&binding, spec)
 	d.failover(&binding, spec.section("failover"))
-	binding.Status = d.bindingStatus(d.section("status", outline.Status))
+	binding.Status = d.bindingStatus(d.section("status", outline.Status), binding.Resource)
 	binding.PlacementPending = placementPending(&binding, applied)
 	binding.Malformed = d.malformed()
 	return binding
@@ -270,7 +271,7 @@ func (d *decoding) stateRules(failover section) []karmada.StateRule {
 // conditionScheduled is the scheduler's condition on a binding.
 const conditionScheduled = "Scheduled"
 
-func (d *decoding) bindingStatus(raw section) (status karmada.BindingStatus) {
+func (d *decoding) bindingStatus(raw section, of karmada.Resource) (status karmada.BindingStatus) {
 	raw.read("schedulerObservedGeneration", &status.ObservedGeneration)
 	raw.read("schedulerObservingAffinityName", &status.ObservedAffinity)
 	status.LastScheduled = raw.time("lastScheduledTime")
@@ -280,14 +281,15 @@ func (d *decoding) bindingStatus(raw section) (status karmada.BindingStatus) {
 		}
 	}
 	for _, item := range raw.items("aggregatedStatus") {
-		status.Aggregated = append(status.Aggregated, aggregatedItem(item))
+		status.Aggregated = append(status.Aggregated, aggregatedItem(item, of))
 	}
 	return status
 }
 
 // aggregatedItem reads the status of one copy. A malformed one makes the item malformed, not
-// the binding: statuses differ by kind.
-func aggregatedItem(raw json.RawMessage) karmada.AggregatedItem {
+// the binding: statuses differ by kind. Outside Kubernetes' apps group a count that is no whole number
+// counts as absent: a custom kind may mean something else by the name. The observedGeneration of an Argo Rollout is a string.
+func aggregatedItem(raw json.RawMessage, of karmada.Resource) karmada.AggregatedItem {
 	var d decoding
 	fields := d.section("", raw)
 	item := karmada.AggregatedItem{Status: fields.fields["status"]}
@@ -299,6 +301,9 @@ func aggregatedItem(raw json.RawMessage) karmada.AggregatedItem {
 	fields.read("health", &item.Health)
 	item.Health = cmp.Or(item.Health, karmada.HealthUnknown)
 	status := fields.section("status")
+	if of.Group() != "apps" {
+		maps.DeleteFunc(status.fields, func(_ string, value json.RawMessage) bool { return json.Unmarshal(value, new(int64)) != nil })
+	}
 	status.read("generation", &item.Generation)
 	status.read("observedGeneration", &item.ObservedGeneration)
 	status.read("replicas", &item.Replicas)

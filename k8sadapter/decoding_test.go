@@ -155,6 +155,27 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	assert.Equal(t, int64(1), *odd.ReadyReplicas)
 }
 
+// Karmada reflects the whole status of a kind that it has no handler for, and Argo writes a Rollout's observedGeneration as a string.
+//
+// Rules: R4.7-40, R4.7-45.
+func TestDecodeBinding_CountThatIsNoNumber(t *testing.T) {
+	read := func(api, status string) karmada.AggregatedItem {
+		b := DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"` + api + `","kind":"K","name":"x"}},
+			"status":{"aggregatedStatus":[{"clusterName":"m2","applied":true,"health":"Healthy","status":` + status + `}]}}`))
+		require.Empty(t, b.Malformed)
+		return b.Status.Aggregated[0]
+	}
+	const rollout = `{"observedGeneration":"3","generation":3,"replicas":2,"readyReplicas":1.5,"phase":"Healthy"}`
+	custom := read("argoproj.io/v1alpha1", rollout)
+	require.Empty(t, custom.Malformed)
+	require.Nil(t, custom.ObservedGeneration, "absent, and not 0, which would be stale")
+	require.Nil(t, custom.ReadyReplicas)
+	require.Equal(t, []int64{3, 2}, []int64{*custom.Generation, *custom.Replicas})
+	require.JSONEq(t, rollout, string(custom.Status), "the state rules read all of it")
+	require.Contains(t, read("apps/v1", rollout).Malformed, "status.observedGeneration")
+	require.NotEmpty(t, read("argoproj.io/v1alpha1", `"fine"`).Malformed)
+}
+
 // Rules: R4.6-19.
 func TestDecodeBinding_WithoutTheLabelOfAPolicyOrManager_IsUnclaimed(t *testing.T) {
 	for label, want := range map[string]bool{
