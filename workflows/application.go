@@ -65,6 +65,10 @@ type ApplicationState struct {
 	Stopped  *Order               `json:"stopped,omitempty"`
 	Approval *queue.Approval      `json:"approval,omitempty"`
 	Standing []queue.ApprovalRule `json:"standing,omitempty"`
+	// ApprovalAskedAt is since when a rule requests approval. Expired is a request that no operator answered in time: nothing
+	// is checked until one approves.
+	ApprovalAskedAt time.Time      `json:"approvalAskedAt,omitzero"`
+	Expired         reason.Verdict `json:"expired,omitzero"`
 	// Attention is why it needs an operator's eyes.
 	Attention reason.Reason `json:"attention,omitempty"`
 	Audit     *Trail        `json:"audit,omitempty"`

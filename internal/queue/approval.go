@@ -65,6 +65,15 @@ type Approval struct {
 // Holds reports whether it was given, and in this attempt.
 func (a *Approval) Holds(attempt int) bool { return a != nil && a.Who != "" && a.Attempt == attempt }
 
+// ExpireApproval ends a request for approval that no operator has answered within askFor, 0 for ever: v is what blocks the
+// binding, and asked since when a rule requests approval.
+func ExpireApproval(v reason.Verdict, asked, now time.Time, askFor time.Duration) (reason.Verdict, bool) {
+	if v.Reason != reason.AwaitingApproval || asked.IsZero() || askFor <= 0 || now.Before(asked.Add(askFor)) {
+		return v, false
+	}
+	return reason.Verdict{Reason: reason.ApprovalExpired, Message: reason.Summary("it was not approved within " + askFor.String() + ": " + v.Message)}, true
+}
+
 // LiftsCap reports whether it lets a binding move that has moved as often as the cap allows.
 func (a *Approval) LiftsCap(attempt int) bool { return a.Holds(attempt) && a.ForOne }
 

@@ -67,10 +67,9 @@ func (i *Item) pause() { i.State, i.Reason, i.Affected = Paused, reason.Paused, 
 // expire ends a question that has gone unanswered for too long: the item stays where it is, and is
 // looked at again only when it is approved.
 func (i *Item) expire(now time.Time, askFor time.Duration) bool {
-	over := i.Reason == reason.AwaitingApproval && !i.AskedAt.IsZero() && askFor > 0 && !now.Before(i.AskedAt.Add(askFor))
+	expired, over := ExpireApproval(reason.Verdict{Reason: i.Reason, Message: i.Message}, i.AskedAt, now, askFor)
 	if over {
-		i.Reason, i.RetryAt = reason.ApprovalExpired, time.Time{}
-		i.Message = reason.Summary("it was not approved within " + askFor.String() + ": " + i.Message)
+		i.Reason, i.Message, i.RetryAt = expired.Reason, expired.Message, time.Time{}
 	}
 	return over
 }

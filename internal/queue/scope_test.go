@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -104,6 +105,33 @@ func TestASnoozeThatMakesNoSenseIsRefusedInWords(t *testing.T) {
 }
 
 func above[T any](n T) *T { return &n }
+
+// Rules: R4.6-31.
+func TestExpireApproval(t *testing.T) {
+	asked := time.Unix(1000, 0)
+	for name, c := range map[string]struct {
+		why    reason.Reason
+		asked  time.Time
+		after  time.Duration
+		askFor time.Duration
+		want   reason.Reason
+	}{
+		"in time":         {why: reason.AwaitingApproval, asked: asked, after: time.Hour - 1, askFor: time.Hour, want: reason.AwaitingApproval},
+		"too late":        {why: reason.AwaitingApproval, asked: asked, after: time.Hour, askFor: time.Hour, want: reason.ApprovalExpired},
+		"for ever":        {why: reason.AwaitingApproval, asked: asked, after: 1000 * time.Hour, want: reason.AwaitingApproval},
+		"answered":        {why: reason.AwaitingApproval, after: time.Hour, askFor: time.Hour, want: reason.AwaitingApproval},
+		"blocked by more": {why: reason.NoCapacity, asked: asked, after: time.Hour, askFor: time.Hour, want: reason.NoCapacity},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, over := queue.ExpireApproval(reason.Verdict{Reason: c.why, Message: "capacityDeficit"}, c.asked, asked.Add(c.after), c.askFor)
+			require.Equal(t, c.want, v.Reason)
+			require.Equal(t, c.want == reason.ApprovalExpired, over)
+			if over {
+				require.Equal(t, "it was not approved within 1h0m0s: capacityDeficit", v.Message)
+			}
+		})
+	}
+}
 
 // Rules: R4.6-21.
 func TestApprovalRulesAskForWhatTheySayAndNothingElse(t *testing.T) {

@@ -106,7 +106,7 @@ func (v Application) Actions() []string {
 		phase.ApplicationMigrated, phase.ApplicationTakenOver, phase.ApplicationCancelled, phase.ApplicationGone:
 	}
 	var first []string
-	if v.Reason == reason.AwaitingApproval {
+	if v.Reason == reason.AwaitingApproval || v.Reason == reason.ApprovalExpired {
 		first = []string{verb("approve", "let it move")}
 	}
 	return append(first, verb("cancel", "do not move it; an unplaced move is put back"), verb("snooze", "leave it where it is for a while", "--for 30m"))

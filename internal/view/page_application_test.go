@@ -28,6 +28,9 @@ func applicationPages() map[string]view.Application {
 		"awaiting-approval": changed(unhealthy, func(v *view.Application) {
 			v.Phase, v.Reason, v.Message = phase.ApplicationBlocked, reason.AwaitingApproval, "capacityDeficit"
 		}),
+		"approval-expired": changed(unhealthy, func(v *view.Application) {
+			v.Phase, v.Reason, v.Message = phase.ApplicationBlocked, reason.ApprovalExpired, "it was not approved within 1h0m0s: capacityDeficit"
+		}),
 		"observe": changed(unhealthy, func(v *view.Application) {
 			v.Mode, v.Phase, v.Reason, v.Message = rules.ModeObserve, phase.ApplicationBlocked, reason.WouldMove, "observe: it would leave member1"
 		}),

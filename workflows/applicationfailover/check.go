@@ -8,8 +8,10 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
 
@@ -26,6 +28,12 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 		return
 	}
 	check := out.Checks[0]
+	switch {
+	case check.Reason != reason.AwaitingApproval:
+		st.ApprovalAskedAt = time.Time{}
+	case st.ApprovalAskedAt.IsZero():
+		st.ApprovalAskedAt = f.now()
+	}
 	switch check.End {
 	case activities.CheckPass:
 		st.Check, st.Checked, st.Tries, st.RetryAt = &check, clock.Cluster, 0, time.Time{}
@@ -42,7 +50,29 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 			}
 		}
 		f.block(check.Reason, check.Message)
+		if st.Approval != item.Approval { // given while this was checked
+			st.RetryAt = time.Time{}
+		}
 	}
+}
+
+// expireApproval ends a request for approval that no operator answered in time. A request ends, too, where the copy is to be
+// tolerated again.
+func expireApproval(st *workflows.ApplicationState, now time.Time) {
+	clock := st.Clocks.First(st.Look.Tolerated)
+	if clock != nil && tolerating(st, *clock, now) != nil {
+		endRequest(st)
+		return
+	}
+	expired, over := queue.ExpireApproval(reason.Verdict{Reason: st.Reason, Message: st.Message}, st.ApprovalAskedAt, now, st.Look.Terms.AskFor)
+	if over {
+		st.Expired, st.RetryAt = expired, time.Time{}
+	}
+}
+
+// endRequest ends a request for approval, answered or not.
+func endRequest(st *workflows.ApplicationState) {
+	st.ApprovalAskedAt, st.Expired = time.Time{}, reason.Verdict{}
 }
 
 // block keeps it where it is, and has it checked again later.

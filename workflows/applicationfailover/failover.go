@@ -106,6 +106,7 @@ func (f *failover) turn() {
 		f.look()
 	}
 	f.obeyEnforce(enforce)
+	expireApproval(f.st, f.now())
 	f.wakeSilent()
 	next := f.decide()
 	f.enter(next)
@@ -257,6 +258,8 @@ func (f *failover) decideUnhealthy() step {
 	switch {
 	case st.Arrivals.Unhealthy(*clock):
 		return sameRevision(*clock, f.st.Look.Tolerated)
+	case st.Expired.Reason != reason.None:
+		return step{phase: phase.ApplicationBlocked, reason: st.Expired.Reason, message: st.Expired.Message}
 	case st.Paused != nil:
 		return step{phase: phase.ApplicationBlocked, reason: reason.Paused, message: "paused by " + st.Paused.Line()}
 	case st.RetryAt.After(now):

@@ -139,6 +139,7 @@ func (f *failover) obeyEnforce(asked *flow.Enforcement) {
 			st.Paused = nil
 		}
 		st.Mode, st.Stopped, st.Check, st.RetryAt = rules.ModeEnforce, nil, nil, time.Time{}
+		endRequest(st)
 		asked.End("enforced from now on: it is checked again, and moves when its time is over", nil)
 	}
 }
@@ -158,6 +159,7 @@ func (f *failover) approve(o workflows.ScopedOrder) string {
 	f.ordered(workflows.UpdateApprove, o.Order)
 	f.st.Approval = &queue.Approval{Who: o.Who, Why: o.Reason, At: f.now(), Attempt: f.st.Attempt + 1, ForOne: o.One()}
 	f.st.RetryAt, f.dirty = time.Time{}, true
+	endRequest(f.st)
 	return "approved: its next move needs no other approval"
 }
 

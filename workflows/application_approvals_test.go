@@ -1,0 +1,149 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+)
+
+// unapproved is an application that needs an approval, and how often it was checked.
+func unapproved(t *testing.T) (s *story, key karmada.BindingKey, checks *int) {
+	t.Helper()
+	s, key = unhealthy(t)
+	s.settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
+	s.settings.Terms.AskFor = 10 * time.Minute
+	checks = new(int)
+	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == activities.NamePreCheck {
+			*checks++
+		}
+	})
+	return s, key, checks
+}
+
+// Rules: R4.6-31, R4.13-9.
+func TestApplicationFailover_RequestThatNobodyAnswers_ExpiresUntilAnOperatorApproves(t *testing.T) {
+	s, key, checks := unapproved(t)
+	asked := 0
+	s.at(tolerated+9*time.Minute, func() {
+		status := s.applicationStatus(key)
+		require.Equal(t, reason.AwaitingApproval, status.Reason)
+		require.False(t, status.ApprovalAskedAt.IsZero())
+	})
+	s.at(tolerated+20*time.Minute, func() {
+		status := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationBlocked, status.Phase)
+		require.Equal(t, reason.ApprovalExpired, status.Reason)
+		require.Contains(t, status.Message, "it was not approved within 10m0s: ")
+		asked = *checks
+		s.acts.Settings.Approval = queue.ApprovalRules{} // the rules go; it stays all the same
+		s.world.AddCluster("new")
+		s.orderApp(key, workflows.UpdatePause, by(queue.ScopeOf(key)))
+	})
+	s.at(tolerated+30*time.Minute, func() { s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))}) })
+	s.at(tolerated+40*time.Minute, func() {
+		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
+		require.Equal(t, asked, *checks, "nothing asks again")
+		require.Empty(t, s.world.Log("evict"))
+		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(2*time.Hour, func() { s.health(key, "m1", karmada.HealthHealthy) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(tolerated + 40*time.Minute)
+}
+
+// Rules: R4.6-31.
+func TestApplicationFailover_ContinuesAsNewAfterARequestExpired_ChecksNothing(t *testing.T) {
+	s, key, checks := unapproved(t)
+	s.params.State = &workflows.ApplicationState{
+		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationBlocked, ApprovalAskedAt: storyBegins,
+		Look: activities.Application{UID: s.world.Peek(key).UID}, Expired: reason.Verdict{Reason: reason.ApprovalExpired, Message: "too late"},
+		Clocks: rules.UnhealthyClocks{{Cluster: "m1", Revision: "/first", Since: storyBegins, Ran: tolerated}},
+	}
+	s.at(20*time.Minute, func() {
+		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
+		require.Zero(t, *checks)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
+// A copy that is tolerated again is asked for again, for as long.
+//
+// Rules: R4.6-31.
+func TestApplicationFailover_AnotherRevisionAfterARequestExpired_RequestsApprovalAgain(t *testing.T) {
+	s, key, _ := unapproved(t)
+	s.at(tolerated+20*time.Minute, func() {
+		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
+		s.world.SetRevision(key, "second")
+		s.world.Change(key, func(b *karmada.Binding) { b.Generation++ })
+	})
+	s.at(2*tolerated+24*time.Minute, func() {
+		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+	require.Empty(t, s.world.Log("evict"))
+}
+
+// What no rule asks for any more is not asked for since then, when a rule asks again.
+//
+// Rules: R4.6-31.
+func TestApplicationFailover_CheckThatNeedsNoApproval_EndsTheRequest(t *testing.T) {
+	s, key, _ := unapproved(t)
+	s.at(tolerated+5*time.Minute, func() {
+		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.world.Change(key, func(b *karmada.Binding) { b.SchedulingSuspended = true })
+	})
+	s.at(tolerated+12*time.Minute, func() {
+		status := s.applicationStatus(key)
+		require.Equal(t, reason.SchedulingSuspended, status.Reason)
+		require.Zero(t, status.ApprovalAskedAt)
+		s.world.Change(key, func(b *karmada.Binding) { b.SchedulingSuspended = false })
+	})
+	s.at(tolerated+18*time.Minute, func() {
+		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
+// Rules: R4.13-9.
+func TestApplicationFailover_ApprovedWhileItIsChecked_IsCheckedAgainAtOnce(t *testing.T) {
+	s, key, _ := unapproved(t)
+	s.settings.Terms.Recheck = 10 * time.Minute
+	s.slow = map[string]time.Duration{activities.NamePreCheck: 20 * time.Second}
+	s.at(tolerated+10*time.Second, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
+	s.at(tolerated+9*time.Minute, func() { s.health(key, "m1", karmada.HealthHealthy) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), tolerated+5*time.Minute)
+}
+
+// What expired while it was only observed is asked for again.
+//
+// Rules: R4.6-31, R4.15-14.
+func TestApplicationFailover_EnforcedAfterARequestExpired_RequestsApprovalAgain(t *testing.T) {
+	s, key, _ := unapproved(t)
+	s.settings.Terms.Mode = rules.ModeObserve
+	s.at(tolerated+20*time.Minute, func() {
+		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
+		s.setMode(rules.ModeEnforce)
+		s.accept(s.enforceApp(key))
+	})
+	s.at(tolerated+25*time.Minute, func() {
+		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
