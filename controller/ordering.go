@@ -75,6 +75,8 @@ type orderAnswer struct {
 	Cluster string `json:"cluster"`
 	Whom    string `json:"whom,omitempty"`
 	Answer  string `json:"answer"`
+	// Also names another failover that concerns the binding and did not get the order, with the command for it.
+	Also string `json:"also,omitempty"`
 	// NotChanged is what the order leaves unchanged.
 	NotChanged string `json:"notChanged"`
 	WorkflowID string `json:"workflowID"`
@@ -150,11 +152,17 @@ func (s *session) send(cmd *cobra.Command, verb order, g *ordering, aim aimFunc)
 		out.Whom = scope.String()
 	}
 	out.Answer, err = verb.send(s.sender(), cmd.Context(), to, workflows.ScopedOrder{Order: g.by, Scope: scope})
+	if err == nil && scope.Binding.Name != "" {
+		out.Also = s.also(cmd.Context(), out.Verb, to, scope.Binding)
+	}
 	return out, s.noFailover(cmd.Context(), to.Name, err)
 }
 
 func (o orderAnswer) draw(p show.Page) {
 	p.Wrapped("", fmt.Sprintf("%s: %s", o.Cluster, o.Answer))
+	if o.Also != "" {
+		p.Wrapped("", "also: "+o.Also)
+	}
 	p.Wrapped("", "not changed: "+o.NotChanged)
 	p.Line("workflow %s", o.WorkflowID)
 	if o.Link != "" {

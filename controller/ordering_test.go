@@ -190,6 +190,41 @@ func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t
 	require.Equal(t, process.ExitNotFound, code, out, "nothing of it is held")
 }
 
+// Two failovers may concern one binding: the answer names the one that did not get the order.
+func TestOrders_BindingOfTwoFailovers_NameTheOther(t *testing.T) {
+	moves := &workflows.ApplicationStatus{ApplicationState: workflows.ApplicationState{Move: &workflows.Migration{}}}
+	for name, c := range map[string]struct {
+		application *workflows.ApplicationStatus
+		line        string
+		cluster     string // whose failover concerns it
+		also        string
+	}{
+		"sent to that of its application": {application: moves, line: "put-back shop/cart-deployment", cluster: "member1", also: "the failover of member1 concerns it, too: lifeboat put-back shop/cart-deployment --cluster member1 --reason ..."},
+		"sent to that of its cluster":     {application: moves, line: "pause shop/cart-deployment --cluster member1", cluster: "member1", also: "the failover of its application moves it, too: lifeboat pause shop/cart-deployment --reason ..."},
+		"no cluster fails":                {application: moves, line: "put-back shop/cart-deployment"},
+		"its application does not move":   {application: &workflows.ApplicationStatus{}, line: "pause shop/cart-deployment", cluster: "member1"},
+		"none of its application":         {line: "pause shop/cart-deployment", cluster: "member1"},
+		"of the whole cluster":            {application: moves, line: "pause member1", cluster: "member1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &office{application: c.application, running: map[string]workflows.FailoverStatus{}}
+			if c.cluster != "" {
+				o.running[c.cluster] = waits("cart-deployment")
+			}
+			line := append(strings.Fields(c.line), "--who", "ada", "--reason", "a drill", "--yes")
+			out, code := o.tell(t, append(line, "-o", "json")...)
+			require.Equal(t, process.ExitOK, code, out)
+			var answer orderAnswer
+			require.NoError(t, json.Unmarshal([]byte(out), &answer))
+			require.Equal(t, c.also, answer.Also)
+
+			out, code = o.tell(t, line...)
+			require.Equal(t, process.ExitOK, code, out)
+			require.Equal(t, c.also != "", strings.Contains(strings.Join(strings.Fields(out), " "), "also: "+c.also), out)
+		})
+	}
+}
+
 func TestOrders_GoToTheirWorkflowAndNameWhatTheyLeave(t *testing.T) {
 	for line, c := range map[string]struct{ id, update, sent string }{
 		"pause member1":         {id: failover1, update: "pause", sent: `{` + ada + `}`},
