@@ -39,7 +39,10 @@ func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Targ
 			return to, scope, err
 		}
 	}
-	return s.sender().Target(cluster), scope, nil
+	if held && w.cluster != "" { // the failover of a name that is none would end as Gone
+		err = s.exist(ctx, status.HistoryRequest{Cluster: w.cluster})
+	}
+	return s.sender().Target(cluster), scope, err
 }
 
 // scope is the object in the terms of the workflows. A workload is looked up in Karmada.

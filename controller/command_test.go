@@ -371,7 +371,7 @@ func TestUnknownCluster_IsNotFoundAndTheNearestNameIsOffered(t *testing.T) {
 		o := &office{refuse: serviceerror.NewNotFound("no such workflow")}
 		out, code := o.tell(t, strings.Fields(line)...)
 		require.Equal(t, process.ExitNotFound, code, "%s: %s", line, out)
-		require.Contains(t, out, "no such cluster: member9; did you mean member1 or member2?", line)
+		require.Contains(t, out, "no such cluster: member9; did you mean member1 or member2 or member3?", line)
 		require.Empty(t, o.started, "%s: no failover was begun", line)
 	}
 	out, _ := (&office{}).tell(t, "status", "elsewhere")

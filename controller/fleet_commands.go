@@ -9,6 +9,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/controller/show"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/controller/watch"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -137,9 +138,12 @@ func (a *app) runAdopt(cmd *cobra.Command, g *ordering, only string) error {
 		return err
 	}
 	if len(out.Orphans) > 0 {
-		if err := s.adopt(cmd, g, &out); err != nil {
-			return err
-		}
+		err = s.adopt(cmd, g, &out)
+	} else { // a cluster that was deleted may have some
+		err = s.exist(cmd.Context(), status.HistoryRequest{Cluster: only})
+	}
+	if err != nil {
+		return err
 	}
 	return answered(cmd, &g.form, out, out.draw)
 }

@@ -124,6 +124,10 @@ func (o *office) tell(t *testing.T, words ...string) (out string, code int) {
 // held is a Karmada in which cart runs on member1, and was left to an operator on member3.
 type held struct{ fleet }
 
+func (held) Clusters(context.Context) ([]karmada.Cluster, error) {
+	return []karmada.Cluster{{Name: "member1"}, {Name: "member2"}, {Name: "member3"}}, nil
+}
+
 func (h held) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
 	all, err := h.Bindings(ctx, activities.Page{})
 	at := slices.IndexFunc(all.Bindings, func(b karmada.Binding) bool { return b.Key == key })
@@ -455,6 +459,17 @@ func TestOrders_ForAnUnknownBinding_AreNotFound(t *testing.T) {
 	}
 }
 
+// The failover of a name that is none would be started, and end at once.
+func TestOrders_ForAnUnknownCluster_StartNoFailoverOfIt(t *testing.T) {
+	for _, verb := range []string{"put-back", "release"} {
+		o := &office{}
+		out, code := o.tell(t, verb, "shop/cart-deployment", "--cluster", "membr3", "--reason", "x", "--yes")
+		require.Equal(t, process.ExitNotFound, code, "%s: %s", verb, out)
+		require.Contains(t, out, "no such cluster: membr3; did you mean member3?", verb)
+		require.Empty(t, o.update, verb)
+	}
+}
+
 // Failovers of applications that do not answer would hold the order up.
 func TestOrders_ForABinding_QueryNoFailoversOfOtherApplications(t *testing.T) {
 	o := &office{running: map[string]workflows.FailoverStatus{"member1": waits("cart-deployment")}}
@@ -579,7 +594,14 @@ func TestAdopt_NoOrphans_SignalsNoFailover(t *testing.T) {
 		require.Equal(t, process.ExitOK, code, out)
 		require.Contains(t, out, "Nothing of Lifeboat's is without an owner")
 	}
-	out, code := server.run(t, fleet{}, "adopt", "fleet", "--reason", "x")
+	out, code := server.run(t, fleet{}, "adopt", "membr1", "--reason", "x")
+	require.Equal(t, process.ExitNotFound, code, out)
+	require.Contains(t, out, "no such cluster: membr1; did you mean member1")
+	out, code = server.run(t, orphaned{clusters: []string{"deleted"}}, "adopt", "deleted", "--reason", "x", "--yes")
+	require.Equal(t, process.ExitOK, code, out)
+	require.Equal(t, "deleted", server.adopts[0].Cluster)
+	server.adopts = nil
+	out, code = server.run(t, fleet{}, "adopt", "fleet", "--reason", "x")
 	require.Equal(t, process.ExitUsage, code, out)
 	require.Empty(t, server.adopts)
 }
