@@ -3,6 +3,7 @@
 package orders
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,7 +88,7 @@ func (d Sender) Give(ctx context.Context, to Target, name string, o any) (string
 	defer cancel()
 	handle, err := d.Client.UpdateWorkflow(ctx, updateOf(to, name, o))
 	answer, err := await(ctx, handle, err)
-	return answer, explain(to, name, err)
+	return answer, explain(to, name, o, err)
 }
 
 // updateOf is an order as an update that waits for its answer.
@@ -107,7 +108,7 @@ func await(ctx context.Context, handle client.WorkflowUpdateHandle, unsent error
 }
 
 // explain describes why an order failed, and what to do.
-func explain(to Target, name string, err error) error {
+func explain(to Target, name string, o any, err error) error {
 	var refused *temporal.ApplicationError
 	missing := process.IsA[*serviceerror.NotFound](err)
 	switch {
@@ -120,10 +121,24 @@ func explain(to Target, name string, err error) error {
 	case errors.As(err, &refused):
 		return fmt.Errorf("%s of %s %w: %s", name, to.Name, ErrRefused, refused.Message())
 	case errors.Is(err, context.DeadlineExceeded), process.IsA[*serviceerror.DeadlineExceeded](err):
-		return fmt.Errorf("%s of %s was not answered within %s; is a lifeboat-worker running?", name, to.Name, patience)
+		return fmt.Errorf("%s of %s was not answered within %s; is a lifeboat-worker running?%s", name, to.Name, patience, late(to, name, o))
 	default:
 		return fmt.Errorf("%s of %s: %w", name, to.Name, err)
 	}
+}
+
+// late describes what may follow of an order that a failover accepts, and carries out once Karmada answers: where it is
+// shown, and what takes it back.
+func late(to Target, name string, o any) string {
+	taint, _ := o.(workflows.TaintOrder)
+	back := map[string]string{
+		workflows.UpdateDrain: "drain %s --end", workflows.UpdateUndrain: "drain %s",
+		workflows.UpdateTaint: "taint %s " + taint.Taint + "-", workflows.UpdateUntaint: "taint %s " + cmp.Or(taint.Taint, "<key>:<effect>"),
+	}[name]
+	if back == "" {
+		return ""
+	}
+	return fmt.Sprintf(" The order may still be carried out: lifeboat status %s shows it, lifeboat "+back+" --reason ... takes it back", to.Name, to.Name)
 }
 
 // closingTries is how often an order is sent to a failover that is closing.
@@ -143,7 +158,7 @@ func (d Sender) Begin(ctx context.Context, to Target, name string, o any) (strin
 			break
 		}
 	}
-	return answer, explain(to, name, err)
+	return answer, explain(to, name, o, err)
 }
 
 // Drained is the progress of a drain.

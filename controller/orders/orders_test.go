@@ -111,6 +111,35 @@ func TestGive_Errors_NameTheCause(t *testing.T) {
 	}
 }
 
+// The failover has accepted the order, and waits for Karmada: it obeys after the command has failed.
+func TestGive_NoAnswerToAnOrderThatIsObeyedLater_NamesWhatTakesItBack(t *testing.T) {
+	taint := workflows.TaintOrder{Order: why, Taint: "disks:NoExecute"}
+	for _, tc := range []struct {
+		update string
+		sent   any
+		back   string
+	}{
+		{update: workflows.UpdateDrain, sent: workflows.DrainOrder{Order: why}, back: "lifeboat drain a --end"},
+		{update: workflows.UpdateUndrain, sent: why, back: "lifeboat drain a"},
+		{update: workflows.UpdateTaint, sent: taint, back: "lifeboat taint a disks:NoExecute-"},
+		{update: workflows.UpdateUntaint, sent: taint, back: "lifeboat taint a disks:NoExecute"},
+		{update: workflows.UpdateUntaint, sent: workflows.TaintOrder{Order: why}, back: "lifeboat taint a <key>:<effect>"},
+	} {
+		t.Run(tc.back, func(t *testing.T) {
+			_, sender := answering(t, "cluster-failover/a", tc.update, tc.sent, context.DeadlineExceeded)
+			_, err := sender.Give(t.Context(), sender.Target("a"), tc.update, tc.sent)
+			require.ErrorContains(t, err, "is a lifeboat-worker running? The order may still be carried out: "+
+				"lifeboat status a shows it, "+tc.back+" --reason ... takes it back")
+		})
+	}
+	_, sender := answering(t, "cluster-failover/a", workflows.UpdateCancel, cancel, context.DeadlineExceeded)
+	_, err := sender.Give(t.Context(), sender.Target("a"), workflows.UpdateCancel, cancel)
+	require.NotContains(t, err.Error(), "takes it back", "there is no such order")
+	sender = starting(t, context.DeadlineExceeded)
+	_, err = sender.Begin(t.Context(), sender.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
+	require.ErrorContains(t, err, "lifeboat drain a --end")
+}
+
 func TestPause_FailoverDoesNotRun_IsNotFound(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, serviceerror.NewNotFound("gone"))
