@@ -59,7 +59,10 @@ func (a actor) act(ctx context.Context, op string, r MigrationRef, step actStep)
 			out = ActResult{End: ActGone, Reason: reason.BindingGone}
 			return err
 		}
-		look := a.observe(&b, fleet, r)
+		look, err := a.observe(ctx, &b, fleet, r)
+		if err != nil {
+			return err
+		}
 		if b.Malformed != "" { // it stays held until an operator has repaired it
 			out = refused(reason.Malformed, b.Malformed)
 		} else {

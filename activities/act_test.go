@@ -194,6 +194,23 @@ func TestAMarkedTaskIsLeftAloneByEveryLaterWrite(t *testing.T) {
 	require.Empty(t, b.orphans("m1").Orphans)
 }
 
+// Rules: R4.1-45, R4.9-17.
+func TestObserve_CordonOfLifeboat_KeepsAwayWhileItsRuleMatches(t *testing.T) {
+	b, ref := moved(t)
+	b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Placement.SpreadConstraints = nil })
+	require.True(t, b.look(ref).StraightBack, "the taints that stand go with the recovery")
+	cordon := downWhile("disk", corev1.ConditionFalse)
+	cordon.Taints[0] = karmada.RuleTaint{Key: "disk", Effect: corev1.TaintEffectNoSchedule}
+	b.world.AddRule(cordon)
+	b.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+		c.Taints = append(c.Taints, corev1.Taint{Key: "disk", Effect: corev1.TaintEffectNoSchedule})
+		c.Added = append(c.Added, karmada.AddedTaint{Key: "disk", Effect: corev1.TaintEffectNoSchedule, Rule: "disk"})
+	})
+	require.False(t, b.look(ref).StraightBack)
+	recovered(b)
+	require.True(t, b.look(ref).StraightBack)
+}
+
 func TestAnObservationSaysWhereTheMoveStands(t *testing.T) {
 	b, ref := moved(t)
 	ref.WantWork = true

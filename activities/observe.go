@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -106,19 +107,21 @@ func (a observer) Observe(ctx context.Context, r MigrationRef) (Observation, err
 	if gone {
 		return Observation{Gone: true}, nil
 	}
-	if !r.WantWork {
-		return a.observe(&b, fleet, r), nil
+	var old *karmada.Work
+	if r.WantWork {
+		if old, err = a.oldWork(ctx, &b, r); err != nil {
+			return Observation{}, classify("find old work of binding", r.Key.String(), err)
+		}
+		b.Heed(old)
 	}
-	old, err := a.oldWork(ctx, &b, r)
+	o, err := a.observe(ctx, &b, fleet, r)
 	if err != nil {
-		return Observation{}, classify("find old work of binding", r.Key.String(), err)
+		return Observation{}, classify("observe binding", r.Key.String(), err)
 	}
-	b.Heed(old)
-	o := a.observe(&b, fleet, r)
-	o.OldWork = old
-	if base := r.baseline(&b); len(base.Clusters) > 0 {
+	if base := r.baseline(&b); r.WantWork && len(base.Clusters) > 0 {
 		o.Baseline = &base
 	}
+	o.OldWork = old
 	return o, nil
 }
 
@@ -143,7 +146,7 @@ func (a observer) read(ctx context.Context, r MigrationRef, write bool) (b karma
 	return b, fleet, false, err
 }
 
-func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r MigrationRef) Observation {
+func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r MigrationRef) (Observation, error) {
 	o := Observation{Seen: b.ResourceVersion, UID: b.UID, Resource: resourceName(b)}
 	if task, _ := b.TaskFor(r.Cluster); task != nil {
 		o.sees(task, r.Named)
@@ -168,8 +171,18 @@ func (a observer) observe(b *karmada.Binding, fleet []karmada.Cluster, r Migrati
 	o.LastCopy = a.settings.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Unclaimed || b.Status.ObservedGeneration == b.Generation
 	o.Answered = a.answered(b, r)
-	o.StraightBack = known && proof.TakesStraightBack(b, source)
-	return o
+	matching, err := a.cordoning(ctx, source)
+	o.StraightBack = known && proof.TakesStraightBack(b, source, matching)
+	return o, err
+}
+
+// cordoning are the windows of the rules that match now, where one of them has put a NoSchedule taint.
+func (a observer) cordoning(ctx context.Context, c karmada.Cluster) (map[rules.WindowKey]bool, error) {
+	if !slices.ContainsFunc(c.Added, func(t karmada.AddedTaint) bool { return !rules.OfThisFailure(t) }) {
+		return nil, nil
+	}
+	list, err := a.recent().Rules(ctx)
+	return matchingNow(c, list, rules.ExternalProbeAbsent), err
 }
 
 // sees takes what a task for the cluster says.

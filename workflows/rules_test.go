@@ -357,6 +357,28 @@ func TestAtRecoveryEachTaintGoesByItsOwnWindow(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 }
 
+// A duplicated workload that its placement would take straight back is released instead where a cordon of Lifeboat's
+// own keeps the scheduler away: the rule of that taint still matches. A taint that goes with the recovery keeps nobody away.
+//
+// Rules: R4.1-45, R4.9-17.
+func TestACordonThatStaysKeepsTheBindingAwayAtRecovery(t *testing.T) {
+	for condition, want := range map[string]ending{networkReady: migrated, "Ready": {outcome: phase.OutcomeRestored, on: "m1 m2"}} {
+		t.Run(condition, func(t *testing.T) {
+			s, key := outage(t, 5*time.Minute)
+			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
+			s.world.HealthyAfter = 10 * time.Minute
+			s.cordonRuleOn(condition, time.Second, 20*time.Minute)
+			s.network(corev1.ConditionFalse)
+			s.at(20*time.Minute, func() {
+				require.True(t, s.cordoned())
+				s.network(corev1.ConditionTrue)
+			})
+			require.Equal(t, want.outcome, s.playApp().Outcome)
+			s.standsThere(key, want)
+		})
+	}
+}
+
 // A rule that becomes invalid while the failover settles removes nothing until it is corrected.
 //
 // Rules: R4.1-24.

@@ -7,6 +7,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -257,8 +258,9 @@ func (in RestoreInput) describe(plan RestorePlan) string {
 // TakesStraightBack reports whether the scheduler would give a placed binding back to
 // the recovered cluster as soon as Lifeboat's task is gone: a binding that is not divided
 // is always scheduled again. Its running copy would then be killed and created
-// again, so it is restored instead of released.
-func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster) bool {
+// again, so it is restored instead of released. A recovery takes Lifeboat's own taints away,
+// but a NoSchedule taint only where its own rule does not match.
+func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster, matching map[rules.WindowKey]bool) bool {
 	if b.Placement == nil || b.Workload && b.Placement.Divided() || cluster.Deleting || noReplicas(b) {
 		return false
 	}
@@ -270,16 +272,19 @@ func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster) bool {
 	if most := b.Placement.MaxClusters(); most > 0 && len(b.Clusters) >= most {
 		return false
 	}
-	// Lifeboat's own taints go with this very recovery.
-	foreign := slices.DeleteFunc(slices.Clone(cluster.Taints), func(t corev1.Taint) bool { return karmada.OursAdded(cluster, t) })
-	return b.Untolerated(foreign) == nil && b.ApiServed(cluster, false)
+	staying := slices.DeleteFunc(slices.Clone(cluster.Taints), func(t corev1.Taint) bool {
+		return slices.ContainsFunc(cluster.Added, func(a karmada.AddedTaint) bool {
+			return a.Key == t.Key && a.Effect == t.Effect && (rules.OfThisFailure(a) || !matching[rules.KeyOf(a)])
+		})
+	})
+	return b.Untolerated(staying) == nil && b.ApiServed(cluster, false)
 }
 
 // ReturnsToDrained reports whether the scheduler would give a placed binding back to the
 // cluster while it is drained: it tolerates every taint that keeps others away.
 func ReturnsToDrained(b *karmada.Binding, c karmada.Cluster) bool {
 	c.Added = nil // no taint goes with this release
-	return TakesStraightBack(b, c)
+	return TakesStraightBack(b, c, nil)
 }
 
 // Ban says how a release in a drain keeps the scheduler away.

@@ -6,6 +6,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -194,14 +195,25 @@ func TestTakesStraightBack(t *testing.T) {
 		c.Taints = []corev1.Taint{fixtures.NoExecute("failed", fixtures.T0), noSchedule(karmada.EvacuatingTaintKey)}
 		c.Added = []karmada.AddedTaint{{Key: "failed", Effect: corev1.TaintEffectNoExecute}, {Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}}
 	}
+	cordons := func(c *karmada.Cluster) {
+		c.Taints = append(c.Taints, noSchedule("cordon"))
+		c.Added = append(c.Added, karmada.AddedTaint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule, Rule: "disk"})
+	}
+	matches := func(rule string) map[rules.WindowKey]bool {
+		return map[rules.WindowKey]bool{rules.KeyOf(karmada.AddedTaint{Key: "cordon", Effect: corev1.TaintEffectNoSchedule, Rule: rule}): true}
+	}
 	for name, tc := range map[string]struct {
-		binding *karmada.Binding
-		cluster karmada.Cluster
-		want    bool
+		binding  *karmada.Binding
+		cluster  karmada.Cluster
+		matching map[rules.WindowKey]bool
+		want     bool
 	}{
-		"a duplicated one without a bound": {binding: duplicated("m2"), cluster: cluster("m1"), want: true},
-		"a non-workload":                   {binding: nonWorkload("m2"), cluster: cluster("m1"), want: true},
-		"a divided one never":              {binding: divided(on("m2", 3)), cluster: cluster("m1"), want: false},
+		"Lifeboat's cordon stays while its rule matches": {binding: duplicated("m2"), cluster: cluster("m1", ours, cordons), matching: matches("disk"), want: false},
+		"unless that is tolerated, too":                  {binding: with(duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: cluster("m1", ours, cordons), matching: matches("disk"), want: true},
+		"its rule does not match any more":               {binding: duplicated("m2"), cluster: cluster("m1", ours, cordons), matching: matches("net"), want: true},
+		"a duplicated one without a bound":               {binding: duplicated("m2"), cluster: cluster("m1"), want: true},
+		"a non-workload":                                 {binding: nonWorkload("m2"), cluster: cluster("m1"), want: true},
+		"a divided one never":                            {binding: divided(on("m2", 3)), cluster: cluster("m1"), want: false},
 		"a non-workload under a divided placement": {binding: with(nonWorkload("m2"), func(b *karmada.Binding) {
 			b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided}
 		}), cluster: cluster("m1"), want: true},
@@ -219,7 +231,7 @@ func TestTakesStraightBack(t *testing.T) {
 		"without a placement nobody schedules it":      {binding: with(duplicated("m2"), func(b *karmada.Binding) { b.Placement = nil }), cluster: cluster("m1"), want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, proof.TakesStraightBack(tc.binding, tc.cluster))
+			require.Equal(t, tc.want, proof.TakesStraightBack(tc.binding, tc.cluster, tc.matching))
 		})
 	}
 }
