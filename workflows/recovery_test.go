@@ -243,6 +243,25 @@ func TestAStoppedFailoverThatIsResumedRunsItsWindowsAgain(t *testing.T) {
 	require.False(t, s.world.Log("evict")[0].At.Before(storyBegins.Add(5*time.Minute+addAfter)), "the windows run again")
 }
 
+// The resume is of the whole failover: what paused the whole ends with it, and what paused a namespace does not.
+//
+// Rules: R4.4-15, R4.9-40.
+func TestAFailoverThatWasPausedAndStoppedMovesAfterOneResume(t *testing.T) {
+	s, _ := outage(t, 20*time.Minute)
+	s.bindIn("bank", "ledger", []string{"m1"}, "m1", "m2")
+	s.at(8*time.Second, func() {
+		s.order(workflows.UpdatePause, "is this real?")
+		s.ordered(workflows.UpdatePause, by(queue.Scope{Namespace: "bank"}))
+	})
+	s.at(10*time.Second, func() { s.order(workflows.UpdateCancel, "the cluster is fine") })
+	var resumed *answer
+	s.at(5*time.Minute, func() {
+		resumed = s.accept(s.orderAs(workflows.UpdateResume, workflows.Order{Who: "jane", Reason: "it was real after all"}))
+	})
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated", "ledger": "Abandoned"}, outcomes(s.play()))
+	require.Equal(t, "re-opened as a new attempt: the windows run again before anything moves; still paused: namespace bank (by jane)", resumed.value)
+}
+
 // A hold that outlived its migration outlives no deleted cluster: who is told of
 // it first finds it without an owner, also when it never saw the cluster.
 // Rules: R4.9-46, R4.9-51, R4.9-53.

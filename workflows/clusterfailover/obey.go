@@ -173,13 +173,13 @@ func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {
 	if o.Scope != (queue.Scope{}) && !o.All {
 		return w.standing.resumeScoped(o)
 	}
+	w.standing.endPause()
+	w.taints.endDispute()
+	w.evictor.resumed()
 	if w.st.Phase == phase.FailoverStopped {
 		w.orders.resume = &o.Order
 		return "re-opened as a new attempt: the windows run again before anything moves" + w.standing.stillPaused()
 	}
-	w.standing.endPause()
-	w.taints.endDispute()
-	w.evictor.resumed()
 	return "resumed" + w.standing.stillPaused()
 }
 
