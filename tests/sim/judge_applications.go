@@ -59,6 +59,17 @@ func (a *applicationJudge) ordered(key karmada.BindingKey, verb string, putBack 
 	}
 }
 
+// restored: an application that an operator had put back stays there as after a cancel.
+func (a *applicationJudge) restored(b *karmada.Binding, e *eviction) {
+	list := a.orders[b.Key]
+	for n := range list {
+		if x := &list[n]; e.application && x.verb == workflows.UpdatePutBack && !x.at.Before(e.at) {
+			x.verb = workflows.UpdateCancel
+			a.s.count["applications put back"]++
+		}
+	}
+}
+
 // closed: the next failover of this application knows no order of this one.
 func (a *applicationJudge) closed(key karmada.BindingKey) { delete(a.orders, key) }
 

@@ -321,6 +321,7 @@ func (j *judge) restores(w world.Write, b *karmada.Binding) {
 	if e != nil && !j.bygone(w.Cluster, b) && w.Op == "restore" { // else a deleted cluster's last act
 		j.answered(w, b, e)
 		e.restored = true
+		j.applications.restored(b, e)
 	}
 }
 
