@@ -200,3 +200,19 @@ func TestApplicationFailover_PutBackThatItsMigrationDoesNotSee_CallsItOff(t *tes
 	s.applicationEnds(phase.ApplicationCancelled)
 	require.Empty(t, s.world.Log("evict"))
 }
+
+// A snooze of what moves already would hold nothing.
+//
+// Rules: R4.13-9.
+func TestApplicationFailover_SnoozedAfterTheWrite_IsRefused(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.HealthyAfter = time.Hour
+	s.onEvict(func() {
+		s.at(time.Minute, func() {
+			order := s.update(workflows.ApplicationFailoverID("", key), workflows.UpdateSnooze, "late", snooze(queue.ScopeOf(key), "30m"))
+			s.refuse("its move has begun; cancel it instead", order)
+			s.health(key, s.world.Peek(key).Clusters[0].Name, karmada.HealthHealthy)
+		})
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+}

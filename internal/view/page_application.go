@@ -109,5 +109,9 @@ func (v Application) Actions() []string {
 	if v.Reason == reason.AwaitingApproval || v.Reason == reason.ApprovalExpired {
 		first = []string{verb("approve", "let it move")}
 	}
-	return append(first, verb("cancel", "do not move it; an unplaced move is put back"), verb("snooze", "leave it where it is for a while", "--for 30m"))
+	first = append(first, verb("cancel", "do not move it; an unplaced move is put back"))
+	if v.Phase == phase.ApplicationMoving {
+		return first
+	}
+	return append(first, verb("snooze", "leave it where it is for a while", "--for 30m"))
 }

@@ -34,6 +34,9 @@ func applicationPages() map[string]view.Application {
 		"observe": changed(unhealthy, func(v *view.Application) {
 			v.Mode, v.Phase, v.Reason, v.Message = rules.ModeObserve, phase.ApplicationBlocked, reason.WouldMove, "observe: it would leave member1"
 		}),
+		"moving": changed(unhealthy, func(v *view.Application) {
+			v.Phase, v.Reason, v.Next, v.Migration = phase.ApplicationMoving, reason.None, time.Time{}, "binding-migration/member1/shop/cart-deployment"
+		}),
 		"needs-operator": changed(unhealthy, func(v *view.Application) {
 			v.Phase, v.Reason, v.Attention, v.Next = phase.ApplicationNeedsOperator, reason.SameRevision, reason.SameRevision, time.Time{}
 			v.Arrivals, v.Migration = rules.Arrivals{{Cluster: "member1"}}, "binding-migration/member2/shop/cart-deployment"

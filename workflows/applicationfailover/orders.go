@@ -3,6 +3,7 @@ package applicationfailover
 import (
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
@@ -83,6 +84,9 @@ func (f *failover) refuseSnooze(o workflows.SnoozeOrder) error {
 	if _, wrong := queue.SnoozeFor(o.For); wrong != "" {
 		return flow.Refused(wrong)
 	}
+	if m := f.st.Move; m != nil && m.Phase != phase.MigrationChecking && !m.Unwritten() {
+		return flow.Refused("its move has begun; cancel it instead")
+	}
 	return f.refuseScoped(o.ScopedOrder)
 }
 
@@ -151,7 +155,7 @@ func (f *failover) snooze(o workflows.SnoozeOrder) string {
 		f.st.Snoozed = &workflows.Snooze{ScopedOrder: o.ScopedOrder, At: f.now(), Until: until}
 	}
 	f.dirty = true
-	return "snoozed until " + f.st.Snoozed.Until.Format(time.TimeOnly)
+	return "snoozed until " + flow.Clock(f.st.Snoozed.Until)
 }
 
 // approve lets the next move begin, whatever rule asks, and however often it has moved.

@@ -72,7 +72,7 @@ func (s *standing) refuseSnooze(o workflows.SnoozeOrder) error {
 	}
 	if at := s.st.Queue.Find(o.Binding); o.One() && at >= 0 {
 		if due, why := s.st.Queue.Due(s.now(), &s.st.Items[at]); why.Affected && due.After(s.now().Add(d)) {
-			return flow.Refused(fmt.Sprintf("it is not due before %s, which is later: a snooze never brings a due time forward", clock(due)))
+			return flow.Refused(fmt.Sprintf("it is not due before %s, which is later: a snooze never brings a due time forward", flow.Clock(due)))
 		}
 	}
 	return roomFor(s.st.Snoozes, o.Scope)
@@ -86,7 +86,7 @@ func (s *standing) snooze(o workflows.SnoozeOrder) string {
 	s.trail.ordered(workflows.UpdateSnooze, o.Order, o.Scope, "until", moment(z.Until))
 	s.st.StandingOrders.Snooze(z)
 	s.reindex()
-	out := fmt.Sprintf("snoozed %s until %s: %d due times moved later", o.Scope, clock(z.Until), n.sooner)
+	out := fmt.Sprintf("snoozed %s until %s: %d due times moved later", o.Scope, flow.Clock(z.Until), n.sooner)
 	if n.later > 0 {
 		out += fmt.Sprintf(", %d were later already and stay", n.later)
 	}
@@ -231,9 +231,6 @@ func (s *standing) forgetSnoozes() {
 		s.st.Standing = s.st.StandingOrders.Index()
 	}
 }
-
-// clock shows a moment of this failover to an operator.
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
 
 // scopedTally counts the bindings that an order about a scope reaches.
 type scopedTally struct{ sooner, later, moving int }
