@@ -183,3 +183,15 @@ func TestApplicationFailover_PausedOrCancelledAroundAnOrderToEnforce_TheLaterOrd
 		})
 	}
 }
+
+// Its last look is under way when the order comes.
+//
+// Rules: R4.15-14.
+func TestApplicationFailover_EndsBeforeAnOrderToEnforceIsObeyed_RefusesIt(t *testing.T) {
+	s, key := unhealthy(t)
+	s.settings.Terms.Mode = rules.ModeObserve
+	s.slow = map[string]time.Duration{activities.NameAssessApplication: 20 * time.Second}
+	s.at(4*time.Minute, func() { s.health(key, "m1", karmada.HealthHealthy) })
+	s.at(4*time.Minute+10*time.Second, func() { s.refuse("this failover ended before it could be enforced", s.enforceApp(key)) })
+	s.applicationEnds(phase.ApplicationHealed)
+}

@@ -121,7 +121,7 @@ func (f *failover) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) (st
 	}
 	asked := &flow.Enforcement{Order: o.Order, Paused: f.st.Paused, Stopped: f.st.Stopped}
 	f.enforce, f.dirty = asked, true
-	return asked.Await(ctx, f.st.Phase.Terminal)
+	return asked.Await(ctx, func() bool { return f.st.Phase.Terminal() })
 }
 
 // obeyEnforce answers an order to enforce, after the look of this turn. What was checked is checked again.

@@ -164,7 +164,7 @@ func (w *wholeOrders) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) 
 	}
 	asked := &flow.Enforcement{Order: o.Order, Paused: w.st.Paused}
 	w.orders.enforce, w.dirty = asked, true
-	return asked.Await(ctx, w.st.Phase.Terminal)
+	return asked.Await(ctx, func() bool { return w.st.Phase.Terminal() })
 }
 
 func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {
