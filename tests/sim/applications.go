@@ -114,6 +114,14 @@ func scopedTo(key karmada.BindingKey) any { return scopeOf(key) }
 
 func resumes(key karmada.BindingKey) any { return workflows.Resume{ScopedOrder: scopeOf(key)} }
 
+// enforceApplication orders that what is only observed of an application be enforced.
+func (s *sim) enforceApplication(ctx workflow.Context, x Step) {
+	s.judge.applications.enforced[Binding{Name: x.Binding}.key()] = true
+	orderApplication(workflows.UpdateResume, func(key karmada.BindingKey) any {
+		return workflows.Resume{ScopedOrder: scopeOf(key), Enforce: true}
+	})(s, ctx, x)
+}
+
 func snoozes(key karmada.BindingKey) any {
 	return workflows.SnoozeOrder{ScopedOrder: scopeOf(key), For: snoozed.String()}
 }

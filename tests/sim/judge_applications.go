@@ -24,8 +24,10 @@ type applicationJudge struct {
 	moved map[string][]arrival
 	// orders are those that an application's failover accepted, oldest first.
 	orders map[karmada.BindingKey][]wish
-	crowds map[string]crowd
-	blink  time.Duration
+	// enforced are those whose failover was ordered to enforce.
+	enforced map[karmada.BindingKey]bool
+	crowds   map[string]crowd
+	blink    time.Duration
 }
 
 // arrival is a revision that was moved. To are the clusters where it arrived, empty before its release.
@@ -37,7 +39,7 @@ type arrival struct {
 func newApplicationJudge(j *judge) *applicationJudge {
 	return &applicationJudge{
 		judge: j, pace: newLaw(j.s.schedule.Rate * quarter), copies: map[string][]standing{}, moved: map[string][]arrival{},
-		orders: map[karmada.BindingKey][]wish{}, crowds: map[string]crowd{}, blink: j.s.schedule.blink(),
+		orders: map[karmada.BindingKey][]wish{}, enforced: map[karmada.BindingKey]bool{}, crowds: map[string]crowd{}, blink: j.s.schedule.blink(),
 	}
 }
 
@@ -71,7 +73,27 @@ func (a *applicationJudge) restored(b *karmada.Binding, e *eviction) {
 }
 
 // closed: the next failover of this application knows no order of this one.
-func (a *applicationJudge) closed(key karmada.BindingKey) { delete(a.orders, key) }
+func (a *applicationJudge) closed(key karmada.BindingKey) {
+	delete(a.orders, key)
+	delete(a.enforced, key)
+}
+
+// onlooks judges that an application is not moved whose failover began while every cluster was observed.
+func (a *applicationJudge) onlooks(w world.Write, b *karmada.Binding) {
+	began, now := a.s.ran[workflows.ApplicationFailoverID("", b.Key)], a.s.now()
+	until := began.Add(soonest)
+	if until.After(now) {
+		until = now
+	}
+	for n := range a.s.schedule.Fleet {
+		if !a.observes(clusterName(n), began, until) {
+			return
+		}
+	}
+	if !a.enforced[b.Key] {
+		a.violates("4.15: %s is evicted from %s by a failover of its application that observes", w.Binding, w.Cluster)
+	}
+}
 
 // byApplication reports whether the failover of an application began the migration that writes.
 func (a *applicationJudge) byApplication() bool { return a.s.applications.began[a.writer] }
@@ -89,6 +111,7 @@ func (a *applicationJudge) evicts(w world.Write, b *karmada.Binding) {
 	case !a.everListed(w.Cluster, func(c karmada.Cluster) bool { return !troubled(c) }):
 		a.violates("4.13: %s is evicted from %s because it is Unhealthy, and the cluster itself fails", w.Binding, w.Cluster)
 	}
+	a.onlooks(w, b)
 	a.tolerates(w, b)
 	a.movesOnce(w, b)
 	a.isSuspected(w, b)

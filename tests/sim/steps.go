@@ -122,6 +122,7 @@ var steps = map[string]func(*sim, workflow.Context, Step){
 	"spoil":                  func(s *sim, _ workflow.Context, x Step) { s.world.Spoil(Binding{Name: x.Binding}.key()) },
 	"revise":                 (*sim).revise,
 	"app-pause":              orderApplication(workflows.UpdatePause, scopedTo),
+	"app-enforce":            (*sim).enforceApplication,
 	"app-resume":             orderApplication(workflows.UpdateResume, resumes),
 	"app-snooze":             orderApplication(workflows.UpdateSnooze, snoozes),
 	"app-approve":            orderApplication(workflows.UpdateApprove, scopedTo),

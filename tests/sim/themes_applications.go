@@ -202,3 +202,24 @@ func (g *generator) themeRevisions() {
 	g.at(end, "bump", "")
 	g.some(200, "cut")
 }
+
+// themeObservedApplications has applications fail while the workers observe all clusters, and switches that later.
+func (g *generator) themeObservedApplications() {
+	g.applications(3)
+	g.s.Mode = pick(g, "observe", "observe", "enforce")
+	for more := true; more; more = g.one(60) {
+		g.ails(g.between(0, time.Minute))
+	}
+	for more := true; more; more = g.one(40) {
+		at, mode := g.between(2*time.Minute, 6*time.Minute), pick(g, "enforce", "enforce", "observe")
+		for n := range g.s.Fleet {
+			g.at(at, mode, clusterName(n))
+		}
+	}
+	for g.one(50) {
+		g.do(g.between(time.Minute, 6*time.Minute), "app-enforce", "", g.binding(), 1+g.r.IntN(4))
+	}
+	if g.one(30) {
+		g.faults()
+	}
+}
