@@ -45,7 +45,7 @@ func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Targ
 	return s.sender().Target(cluster), scope, err
 }
 
-// scope is the object in the terms of the workflows. A workload is looked up in Karmada.
+// scope is the object in the terms of the workflows. A binding is looked up in Karmada.
 func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	switch {
 	case w.all:
@@ -60,7 +60,7 @@ func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
 		return queue.Scope{}, err
 	}
 	if key, known := ref.Key(); known {
-		return queue.ScopeOf(key), nil
+		return queue.ScopeOf(key), s.exist(ctx, status.HistoryRequest{Binding: key})
 	}
 	karmada, err := s.reader()
 	if err != nil {

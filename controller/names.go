@@ -33,7 +33,7 @@ func (s *session) exist(ctx context.Context, r status.HistoryRequest) error {
 		return nil
 	}
 	if _, err = in.Binding(ctx, r.Binding); errors.Is(err, karmada.ErrGone) {
-		return fmt.Errorf("%w: %s", subject.ErrNotFound, r.Binding)
+		return fmt.Errorf("%w: %s; %w", subject.ErrNotFound, r.Binding, subject.ErrMalformed)
 	}
 	return nil
 }

@@ -450,12 +450,15 @@ func TestOrders_ForABinding_ChooseNoneWhileOneDoesNotAnswer(t *testing.T) {
 
 // Rules: R4.15-24.
 func TestOrders_ForAnUnknownBinding_AreNotFound(t *testing.T) {
-	for _, verb := range []string{"skip", "put-back", "release"} {
+	for line, want := range map[string]string{
+		"skip shop/cartt": "shop/cartt", "put-back shop/cartt": "shop/cartt", "release shop/cartt": "shop/cartt",
+		"pause shop/cartt --cluster member1": "shop/cartt", "pause member1 --binding deployment/cart": "deployment/cart",
+	} {
 		o := &office{}
-		out, code := o.tell(t, verb, "shop/cartt", "--reason", "x", "--yes")
-		require.Equal(t, process.ExitNotFound, code, "%s: %s", verb, out)
-		require.Contains(t, out, "none that runs is known to concern shop/cartt; say which with --cluster", verb)
-		require.Empty(t, o.update, verb)
+		out, code := o.tell(t, append(strings.Fields(line), "--reason", "x", "--yes")...)
+		require.Equal(t, process.ExitNotFound, code, "%s: %s", line, out)
+		fixtures.ContainsAll(t, out, "no such binding: "+want, "<kind>/<name> -n <namespace>")
+		require.Empty(t, o.update, line)
 	}
 }
 

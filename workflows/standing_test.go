@@ -188,8 +188,11 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 			key := s.in("shop", "app", time.Minute)
 			s.in("bank", "app", time.Minute)
 			s.outage(20 * time.Minute)
-			var resumed *answer
-			s.at(90*time.Second, func() { s.ordered(workflows.UpdatePause, by(scope)) })
+			var paused, mistyped, resumed *answer
+			s.at(90*time.Second, func() {
+				paused = s.ordered(workflows.UpdatePause, by(scope))
+				mistyped = s.ordered(workflows.UpdatePause, by(queue.Scope{Namespace: "shpo"}))
+			})
 			s.at(8*time.Minute, func() {
 				st := s.status()
 				require.Equal(t, queue.Paused, queued(st, key).State)
@@ -206,6 +209,8 @@ func TestAPauseOfANamespaceOrOfOneBindingHoldsNobodyElse(t *testing.T) {
 			moved := s.movedAt()
 			require.Less(t, moved["bank/app"], 8*time.Minute, "it is not paused")
 			require.GreaterOrEqual(t, moved["shop/app"], 12*time.Minute, "the end of the whole's pause is not the end of this one")
+			require.Contains(t, paused.value, ": 1 queued, no new move")
+			require.Contains(t, mistyped.value, ": 0 queued, no new move")
 			require.Contains(t, resumed.value, "still paused: "+scope.String())
 		})
 	}

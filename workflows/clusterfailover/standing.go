@@ -117,7 +117,8 @@ func (s *standing) pause(o workflows.ScopedOrder) string {
 	s.st.StandingOrders.Pause(p)
 	s.orders.scoped = append(s.orders.scoped, scopedVerb{workflows.UpdatePause, o})
 	s.reindex()
-	return fmt.Sprintf("paused %s: no new move of it begins; a recovery still cancels%s", o.Scope, s.tally(o.Scope, time.Time{}).notTouched())
+	n := s.tally(o.Scope, time.Time{})
+	return fmt.Sprintf("paused %s: %d queued, no new move of it begins; a recovery still cancels%s", o.Scope, n.sooner+n.later, n.notTouched())
 }
 
 // pausedByLifeboat is the name that pauses a failover beside a second evictor, or beside another actor that
