@@ -18,18 +18,18 @@ import (
 
 // aim finds the workflow of an order. One about a binding is for the failover of its application while that moves it, or
 // where no failover of a cluster concerns it: such a one would move it whatever the other was told.
-func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Target, scope queue.Scope, err error) {
+func (w *object) aim(ctx context.Context, s *session, verb order) (to orders.Target, scope queue.Scope, err error) {
 	if scope, err = w.scope(ctx, s); err != nil {
 		return to, scope, err
 	}
 	cluster := w.cluster
 	if cluster == "" {
-		to, runs, moves, silent := s.applicationOf(ctx, scope.Binding)
+		to, runs, moves, silent := s.applicationOf(ctx, scope.Binding, verb.migration)
 		if moves {
 			return to, scope, nil
 		}
-		cluster, err = s.clusterOf(ctx, scope.Binding, held)
-		if runs && !held && errors.Is(err, orders.ErrNotFound) {
+		cluster, err = s.clusterOf(ctx, scope.Binding, verb.held)
+		if runs && !verb.held && errors.Is(err, orders.ErrNotFound) {
 			return to, scope, nil
 		}
 		if err == nil && silent != nil {
@@ -39,7 +39,7 @@ func (w *object) aim(ctx context.Context, s *session, held bool) (to orders.Targ
 			return to, scope, err
 		}
 	}
-	if held && w.cluster != "" { // the failover of a name that is none would end as Gone
+	if verb.held && w.cluster != "" { // the failover of a name that is none would end as Gone
 		err = s.exist(ctx, status.HistoryRequest{Cluster: w.cluster})
 	}
 	return s.sender().Target(cluster), scope, err
@@ -144,16 +144,20 @@ func unseen(key karmada.BindingKey, found []string, err error) error {
 	return fmt.Errorf("%w; say which with --cluster%s", err, concerned)
 }
 
-// applicationOf is the failover of an application, where one runs, and whether a migration of it does; silent: that is
-// unknown.
-func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey) (to orders.Target, runs, moves bool, silent error) {
+// applicationOf is the failover of an application, where one runs, and whether a migration of it does, which is the
+// target with migration; silent: that is unknown.
+func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey, migration bool) (to orders.Target, runs, moves bool, silent error) {
 	id := workflows.ApplicationFailoverID(s.config.Instance, key)
 	to = orders.Target{WorkflowID: id, Name: key.String()}
 	if runs, silent = (process.Owners{Client: s.temporal.Client}).Running(ctx, id); !runs {
 		return to, runs, false, silent
 	}
 	answer, silent := s.source().Application(ctx, key)
-	return to, runs, silent == nil && answer.Move != nil, silent
+	moves = silent == nil && answer.Move != nil
+	if moves && migration {
+		to.WorkflowID = workflows.BindingMigrationID(s.config.Instance, answer.Cluster, key)
+	}
+	return to, runs, moves, silent
 }
 
 // also names the failover that concerns a binding beside the one that got an order: of a cluster beside that of its

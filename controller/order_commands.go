@@ -115,6 +115,7 @@ and begin without it.`,
 		example: `  lifeboat confirm-fenced member1 --reason "powered off by the provider"
   lifeboat confirm-fenced statefulset/db -n shop --cluster member1 --reason "its disk is detached"
   lifeboat confirm-fenced member1 --without-state --reason "the disks are lost"`,
+		migration: true,
 		confirm:   "vouch that nothing on %s can run any more",
 		unchanged: "nothing moves faster than the pace; every other check stays",
 		send: update(workflows.UpdateConfirmFenced, func(o workflows.ScopedOrder) any {
@@ -152,7 +153,7 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 			}
 		}
 		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
-			return w.aim(ctx, s, verb.held)
+			return w.aim(ctx, s, verb)
 		})
 	}
 	cmd.ValidArgsFunction = completion{a}.objects(verb)

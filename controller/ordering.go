@@ -27,6 +27,8 @@ type order struct {
 	each bool
 	// held: look for the cluster of a binding among hold tasks, too.
 	held bool
+	// migration: while the failover of its application moves a binding, the migration takes the order.
+	migration bool
 	// confirm completes the question "About to …"; %s is the object.
 	confirm   string
 	unchanged string

@@ -164,7 +164,7 @@ const (
 //
 // Rules: R4.13-9.
 func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t *testing.T) {
-	moves := workflows.ApplicationState{Move: &workflows.Migration{}}
+	moves := workflows.ApplicationState{Cluster: "member2", Move: &workflows.Migration{}}
 	for name, c := range map[string]struct {
 		line    string
 		state   workflows.ApplicationState
@@ -176,6 +176,7 @@ func TestOrders_BindingWithAFailoverOfItsApplication_GoToTheOneThatWouldMoveIt(t
 		"no cluster fails":                    {line: "cancel", want: ofCart},
 		"an order that only clusters take":    {line: "skip", cluster: "member1", want: failover1},
 		"an order to enforce":                 {line: "resume --enforce", want: ofCart},
+		"its migration waits for proof":       {line: "confirm-fenced", cluster: "member1", state: moves, want: "binding-migration/member2/shop/cart-deployment"},
 		"a put-back while it moves":           {line: "put-back", state: moves, want: ofCart},
 		"a put-back of what a move left held": {line: "put-back", want: "cluster-failover/member3"},
 	} {

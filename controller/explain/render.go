@@ -292,7 +292,7 @@ func answers(binding string, c *Cluster) []string {
 	case x.Item.Reason == reason.AwaitingApproval:
 		return []string{fmt.Sprintf("let it move: lifeboat approve %s --cluster %s --reason \"…\"", binding, c.Cluster)}
 	case x.Item.Reason == reason.StateNeedsSource:
-		return []string{"let it move and begin without its state: " + view.Vouch(binding, c.Cluster, x.Item.Reason)}
+		return []string{"let it move and begin without its state: " + view.Migration{Binding: binding, From: c.Cluster, Reason: x.Item.Reason}.Vouch()}
 	}
 	return nil
 }

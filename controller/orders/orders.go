@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/controller/watch"
@@ -118,6 +119,8 @@ func explain(to Target, name string, o any, err error) error {
 		return fmt.Errorf("%w: the pacer is not running; it starts with lifeboat controller", ErrNotFound)
 	case missing:
 		return fmt.Errorf("%w for cluster %s; see lifeboat status", ErrNotFound, to.Name)
+	case errors.As(err, &refused) && workflows.IsApplicationFailover(to.WorkflowID) && strings.HasPrefix(refused.Message(), "unknown update"):
+		return fmt.Errorf("%s of %s %w: an application's failover takes no %s", name, to.Name, ErrRefused, name)
 	case errors.As(err, &refused):
 		return fmt.Errorf("%s of %s %w: %s", name, to.Name, ErrRefused, refused.Message())
 	case errors.Is(err, context.DeadlineExceeded), process.IsA[*serviceerror.DeadlineExceeded](err):

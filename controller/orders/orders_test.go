@@ -230,6 +230,16 @@ func TestAwaitDrain_EndsWithTheDrainOrAnError(t *testing.T) {
 	require.ErrorIs(t, AwaitDrain(ctx, look(Drained{Left: 1}, nil), tell), context.Canceled)
 }
 
+// The server's answer lists every update of the workflow.
+func TestGive_AnApplicationsFailoverWithoutTheOrder_RefusesIt(t *testing.T) {
+	const id = "application-failover/shop/cart"
+	unknown := temporal.NewApplicationError("unknown update prioritise. KnownUpdates=[pause resume]", "")
+	_, sender := answering(t, id, workflows.UpdatePrioritise, cancel, unknown)
+	_, err := sender.Give(t.Context(), Target{WorkflowID: id, Name: "shop/cart"}, workflows.UpdatePrioritise, cancel)
+	require.ErrorIs(t, err, ErrRefused)
+	require.EqualError(t, err, "prioritise of shop/cart refused: an application's failover takes no prioritise")
+}
+
 // An application's failover runs already: the order starts no failover of a cluster.
 //
 // Rules: R4.13-9.

@@ -19,13 +19,13 @@ func WaitsForProof(current phase.Migration, why reason.Reason) bool {
 // Dead describes when a copy on a silent cluster is dead.
 const Dead = "powered off, or cut both from its network and from its storage"
 
-// Vouch is the order that confirms that the old copy of a binding is dead.
-func Vouch(binding, cluster string, waits reason.Reason) string {
+// Vouch is the order that confirms that the old copy of the binding is dead.
+func (v Migration) Vouch() string {
 	without := ""
-	if waits == reason.StateNeedsSource {
+	if v.Reason == reason.StateNeedsSource {
 		without = " --without-state"
 	}
-	return fmt.Sprintf("lifeboat confirm-fenced %s --cluster %s%s --reason \"…\"", text(binding), text(cluster), without)
+	return fmt.Sprintf("lifeboat confirm-fenced %s%s --reason \"…\"", v.object(), without)
 }
 
 // vouched bounds how many confirmations a page lists.
@@ -39,7 +39,7 @@ func (v Failover) fence() []string {
 		if m.Attention == reason.None || !WaitsForProof(m.Phase, m.Reason) {
 			continue
 		}
-		switch order := Vouch(m.Binding, v.Cluster, m.Reason); {
+		switch order := (Migration{Binding: m.Binding, From: v.Cluster, Reason: m.Reason}).Vouch(); {
 		case waits == 0:
 			lines = append(lines, fmt.Sprintf("`%s`: only once you know that its copy there cannot run any more (%s); then it moves. "+
 				"A wrong confirmation means two writers on one disk, and it cannot be taken back. An order for %s alone covers every copy on it", order, Dead, text(v.Cluster)))

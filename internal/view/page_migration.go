@@ -339,7 +339,7 @@ func (v Migration) fenceActions(cancel string) []string {
 	return []string{
 		back,
 		fmt.Sprintf("Make sure that the copy there cannot run any more (%s), then `%s`. "+
-			"A wrong confirmation means two writers on one disk, and it cannot be taken back.", Dead, Vouch(v.Binding, v.From, v.Reason)),
+			"A wrong confirmation means two writers on one disk, and it cannot be taken back.", Dead, v.Vouch()),
 		cancel + give,
 	}
 }

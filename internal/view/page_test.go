@@ -356,6 +356,10 @@ func TestActions_FollowTheReasonOfTheFailover(t *testing.T) {
 	}
 	require.True(t, strings.HasPrefix(actions(view.Failover{Moving: []view.Line{{Binding: "shop/db", Phase: phase.MigrationAwaitingFence, Attention: reason.AwaitingFence}}, Counts: view.Counts{Asked: 1}}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
 	require.NotContains(t, actions(view.Failover{}), "confirm-fenced")
+	fenced := migrationPages()["awaiting-fence"]
+	require.Contains(t, fenced.Vouch(), "--cluster")
+	fenced.OfApplication = true
+	require.NotContains(t, strings.Join(fenced.Actions(), ""), "--cluster")
 	require.Contains(t, actions(view.Failover{}), "Repair the cluster")
 
 	tainted := actions(view.Failover{Foreign: []string{"maintenance:NoExecute"}})
