@@ -25,6 +25,11 @@ func PreCheck(in PreCheckInput) reason.Verdict {
 	if why, message := rules.UnsupportedShape(in.Binding); why != reason.None {
 		return reason.Verdict{Reason: why, Message: message}
 	}
+	if in.Binding.Resource.GroupKind() == karmada.KindJob && in.Binding.Divides() && !in.emptied() {
+		// Karmada divides spec.completions anew over the clusters that remain, and no API server takes that for a Job that exists.
+		return reason.Verdict{Reason: reason.NotSupportedPlacement, Message: "it is a Job divided over several clusters: " +
+			"the other copies would get a new number of completions, which cannot change"}
+	}
 	if v := in.unsettled(); v.Reason != reason.None {
 		return v
 	}

@@ -125,6 +125,26 @@ func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 	}
 }
 
+// The completions of a Job are divided with its replicas, and are immutable: the copy that survives could not follow.
+//
+// Rules: R4.6-51.
+func TestPreCheck_DividedJob_MovesOnlyWhole(t *testing.T) {
+	job := func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = "batch/v1", "Job" }
+	volcano := func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = "batch.volcano.sh/v1alpha1", "Job" }
+	runs := func(c *karmada.Cluster) { c.APIEnablements = []string{"batch/v1/Job", "batch.volcano.sh/v1alpha1/Job"} }
+	for name, tc := range map[string]preCheckCase{
+		"beside a survivor": {
+			binding: with(divided(on("m1", 2), on("m2", 1)), job), fleet: fleet(m2(runs), m3(runs)),
+			reason: reason.NotSupportedPlacement, message: "a Job divided over several clusters",
+		},
+		"all of it":                            {binding: with(divided(on("m1", 3)), job), fleet: fleet(m2(runs)), candidates: "m2"},
+		"duplicated: every copy keeps its own": {binding: with(duplicated("m1", "m2"), job), fleet: fleet(m2(runs), m3(runs)), candidates: "m2 m3"},
+		"another kind by that name":            {binding: with(divided(on("m1", 2), on("m2", 1)), volcano), fleet: fleet(m2(runs)), candidates: "m2"},
+	} {
+		t.Run(name, tc.run)
+	}
+}
+
 // Rules: R4.6-10.
 func TestPreCheckOfSpread(t *testing.T) {
 	for name, tc := range map[string]preCheckCase{
