@@ -28,6 +28,8 @@ type ListRequest struct {
 	// Soft reads the policies too, for how long bindings stay under soft taints. It costs a
 	// read for each policy, so it is asked for only where a soft taint matters.
 	Soft bool `json:"soft,omitempty"`
+	// Missing are bindings that a list did not bring any more: not a page is wanted then, but which of them are Gone.
+	Missing []Checked `json:"missing,omitempty"`
 }
 
 // TargetingPage are the bindings of one page that target the cluster and are not
@@ -38,6 +40,8 @@ type TargetingPage struct {
 	Next     *Page          `json:"next,omitempty"`
 	// Evicted are those for which a task of Karmada's own taint manager for the cluster stands.
 	Evicted []proof.BindingFact `json:"evicted,omitempty"`
+	// Gone are those of the missing that were deleted. The others moved.
+	Gone []karmada.BindingKey `json:"gone,omitempty"`
 }
 
 // Targeting is one binding that targets the cluster.
@@ -66,6 +70,9 @@ type affectedLister struct {
 // ListTargeting reads one page of bindings. What surrounds a binding (namespace,
 // policy) is asked when its turn comes, not here.
 func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (TargetingPage, error) {
+	if len(r.Missing) > 0 {
+		return a.goneOf(ctx, r)
+	}
 	page, err := a.bindingsOn(ctx, r.Cluster, r.Page)
 	if err != nil {
 		return TargetingPage{}, classify("list bindings of cluster", r.Cluster, err)
@@ -106,6 +113,33 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 	out.Policies = frozen.Policy
 	out.bounded()
 	return out, nil
+}
+
+// goneOf says which of the missing bindings were deleted.
+func (a affectedLister) goneOf(ctx context.Context, r ListRequest) (out TargetingPage, err error) {
+	for _, m := range r.Missing {
+		gone, err := a.deleted(ctx, r.Cluster, m)
+		if err != nil {
+			return out, classify("read missing binding", m.Key.String(), err)
+		}
+		if gone {
+			out.Gone = append(out.Gone, m.Key)
+		}
+	}
+	return out, nil
+}
+
+// deleted says whether a missing binding was deleted. A cache in which it targets the cluster is behind the list.
+func (a affectedLister) deleted(ctx context.Context, cluster string, m Checked) (bool, error) {
+	if a.cached() {
+		b, known := a.cache.Binding(m.Key)
+		gone := !known || b.UID != m.UID || b.Deleting
+		if _, at := b.Target(cluster); gone || at < 0 {
+			return gone, nil
+		}
+	}
+	b, gone, err := a.binding(ctx, m.Key, m.UID)
+	return gone || b.Deleting, err
 }
 
 // maxPolicies bounds the policies of one page, in bytes as they are sent.

@@ -100,6 +100,34 @@ func TestListTargeting_FromTheCache_SameBindings(t *testing.T) {
 	require.Equal(t, 1, times)
 }
 
+// Of those that a list did not bring any more the cache tells which were deleted, and the API server where the
+// cache is behind that list.
+//
+// Rules: R4.7-39, R4.6-28.
+func TestListTargeting_Missing_SaysWhichWereDeleted(t *testing.T) {
+	b := newBench(t)
+	var missing []activities.Checked
+	for _, name := range []string{"deleting", "late", "moved", "again"} {
+		b.bind(name)
+		missing = append(missing, activities.Checked{Key: appKey(name), UID: b.world.Peek(appKey(name)).UID})
+	}
+	missing[3].UID = "older"
+	missing = append(missing, activities.Checked{Key: appKey("deleted"), UID: "uid"})
+	b.world.Change(appKey("deleting"), func(x *karmada.Binding) { x.Deleting = true })
+	b.world.Change(appKey("moved"), func(x *karmada.Binding) { x.Clusters = on("m2") })
+	cold, stale := true, b.world.Everything()
+	b.world.DeleteBinding(appKey("late"))
+	counted := &reads{around: around{b.world, b}, bindings: map[string]int{}}
+	b.acts.Reader, b.acts.Cached = counted, cacheOf{b: b, stale: stale, cold: &cold}
+	want := []karmada.BindingKey{appKey("deleting"), appKey("late"), appKey("again"), appKey("deleted")}
+	require.Equal(t, want, b.list(activities.ListRequest{Cluster: "m1", Missing: missing}).Gone)
+	require.Len(t, counted.bindings, 5)
+	cold = false
+	clear(counted.bindings)
+	require.Equal(t, want, b.list(activities.ListRequest{Cluster: "m1", Missing: missing}).Gone)
+	require.Equal(t, map[string]int{"late": 1}, counted.bindings)
+}
+
 // A cache, or a page of a list, is older than the answer whether an owner runs: what that owner has
 // ended meanwhile is no orphan.
 //

@@ -290,10 +290,11 @@ func TestAPreCheckAnswersForEachBindingInOrder(t *testing.T) {
 	b.bind("stuck", func(x *karmada.Binding) { x.Placement.ClusterAffinity.ClusterNames = []string{"m1"} })
 	b.bind("moved", func(x *karmada.Binding) { x.Clusters[0].Name = "m2" })
 	b.bind("malformed", func(x *karmada.Binding) { x.Malformed = "no" })
+	b.bind("deleting", func(x *karmada.Binding) { x.Deleting = true })
 	ends := []activities.CheckEnd{
-		activities.CheckPass, activities.CheckBlocked, activities.CheckNotTargeting, activities.CheckGone, activities.CheckBlocked,
+		activities.CheckPass, activities.CheckBlocked, activities.CheckNotTargeting, activities.CheckGone, activities.CheckBlocked, activities.CheckGone,
 	}
-	names := []string{"app", "stuck", "moved", "missing", "malformed"}
+	names := []string{"app", "stuck", "moved", "missing", "malformed", "deleting"}
 	checks := b.check(names...)
 	for i, name := range names {
 		require.Equal(t, appKey(name), checks[i].Key)

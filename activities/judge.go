@@ -46,7 +46,10 @@ func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster strin
 	if b.Malformed != "" {
 		return check.ends(CheckBlocked, reason.Malformed, b.Malformed), nil
 	}
-	if _, at := b.Target(cluster); at < 0 || b.Deleting {
+	switch _, at := b.Target(cluster); {
+	case b.Deleting && !check.Held:
+		return check.ends(CheckGone, reason.BindingGone, ""), nil
+	case at < 0 || b.Deleting:
 		return check.ends(CheckNotTargeting, reason.NotTargeting, ""), nil
 	}
 	stays, policy, err := j.surroundings(ctx, b, cluster, ask.fleet)

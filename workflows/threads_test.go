@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -80,6 +81,34 @@ func TestKarmada6951And1640And1717WhatOthersMoveIsToldAsTheirs(t *testing.T) {
 	for _, w := range s.world.Log("") {
 		require.NotContains(t, []string{whole.String(), shared.String()}, w.Binding, "%+v", w)
 	}
+}
+
+// The owner deletes workloads that wait: nobody moved them. One comes back under its name, on the failed cluster:
+// both have their outcome.
+// Rules: R4.7-39, R4.9-52.
+func TestWhatIsDeletedInTheQueueIsGone(t *testing.T) {
+	s := newStory(t)
+	keys := map[string]karmada.BindingKey{}
+	for _, name := range []string{"deleted", "again", "theirs"} {
+		keys[name] = s.bind(name, []string{"m1"}, "m1", "m2")
+		s.tolerates(keys[name], 120)
+	}
+	s.outage(6 * time.Minute)
+	s.at(addAfter+time.Minute, func() {
+		for _, name := range []string{"deleted", "again"} {
+			s.world.DeleteBinding(keys[name])
+		}
+		s.bind("again", []string{"m1"}, "m1", "m2")
+		s.returns(keys["theirs"], "m2")
+		s.bindingsChanged(proof.BindingFact{Key: keys["deleted"], Deleted: true})
+	})
+	ends := map[string][]phase.Outcome{}
+	for _, r := range s.play().Attempts[0].Results {
+		ends[r.Key.Name] = append(ends[r.Key.Name], r.Outcome)
+	}
+	require.Equal(t, map[string][]phase.Outcome{
+		"deleted": {phase.OutcomeGone}, "again": {phase.OutcomeGone, phase.OutcomeMigrated}, "theirs": {phase.OutcomeMovedByOthers},
+	}, ends)
 }
 
 // "I put a NoExecute taint and nothing happened": no task, a replica that stays. What

@@ -193,6 +193,9 @@ func (a *affected) join(t activities.Targeting, policy rules.Policy, policies ma
 	}
 	item := a.newItem(t, left)
 	if at >= 0 {
+		if was := a.st.Items[at]; was.UID != t.UID {
+			a.left(was, phase.OutcomeGone, reason.BindingGone)
+		}
 		a.st.Items[at] = item
 	} else {
 		a.st.Queue.Add(item)
@@ -237,20 +240,45 @@ func (a *affected) settled(t activities.Targeting) bool {
 	return a.st.Ledger.CalledOff(t.Key, t.UID) || t.Stays && a.st.Ledger.StaysPut(t.Key, t.UID) || a.st.Ledger.WouldMove(t.Key, t.UID)
 }
 
-// dropMissing ends queued bindings that no longer target the cluster: another actor
-// moved or deleted them before Lifeboat's write.
+// dropMissing ends queued bindings that no longer target the cluster: they were deleted, or another actor moved
+// them before Lifeboat's write. Where it cannot be known which, they stay until the next list.
 func (a *affected) dropMissing(found map[string]bool) {
-	a.st.Items = slices.DeleteFunc(a.st.Items, func(i queue.Item) bool {
-		if found[i.Key.String()] {
-			return false
+	var missing []activities.Checked
+	for _, i := range a.st.Items {
+		if !found[i.Key.String()] && owes(i) {
+			missing = append(missing, activities.Checked{Key: i.Key, UID: i.UID})
 		}
-		if i.Affected && i.Reason != reason.SchedulerReturnsIt {
-			a.outcomes.keep(record.Result{
-				Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers, At: a.now(),
-			})
+	}
+	gone := map[string]bool{}
+	for some := range slices.Chunk(missing, longList) {
+		ctx := flow.Doing(a.ctx, "were the bindings deleted that are not on "+a.cluster+" any more?")
+		answer, err := flow.Run[activities.TargetingPage](ctx, activities.NameListTargeting, activities.ListRequest{Cluster: a.cluster, Missing: some})
+		if err != nil {
+			a.log.Error("could not read missing bindings", "error", err)
+			return
+		}
+		for _, key := range answer.Gone {
+			gone[key.String()] = true
+		}
+	}
+	a.st.Items = slices.DeleteFunc(a.st.Items, func(i queue.Item) bool {
+		switch key := i.Key.String(); {
+		case found[key]:
+			return false
+		case gone[key]:
+			a.left(i, phase.OutcomeGone, reason.BindingGone)
+		default:
+			a.left(i, phase.OutcomeMovedByOthers, reason.MovedByOthers)
 		}
 		return true
 	})
+}
+
+// left ends a queued binding that another actor took off the cluster.
+func (a *affected) left(i queue.Item, outcome phase.Outcome, why reason.Reason) {
+	if owes(i) {
+		a.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: outcome, Reason: why, At: a.now()})
+	}
 }
 
 // listLate lists the bindings that the taints that still stand move, where it was over before the

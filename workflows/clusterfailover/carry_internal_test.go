@@ -171,6 +171,11 @@ func (x *throng) Bindings(_ context.Context, p activities.Page) (activities.Bind
 	return out, nil
 }
 
+// Binding finds none: what no list brings any more was deleted.
+func (x *throng) Binding(context.Context, karmada.BindingKey) (karmada.Binding, error) {
+	return karmada.Binding{}, karmada.ErrGone
+}
+
 // Cluster is the one that fails.
 func (x *throng) Cluster(context.Context, string) (karmada.Cluster, error) {
 	return karmada.Cluster{Name: "m1", UID: "u", Taints: []corev1.Taint{x.taint}}, nil

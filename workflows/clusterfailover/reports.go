@@ -136,9 +136,12 @@ func (o *outcomes) keepIn(attempt int, r record.Result) {
 	o.st.Ledger.Owe(r.PendingPurge)
 }
 
-// abandon ends a queued binding without a write. One that no taint ever made move owes no outcome.
+// owes: one that no taint ever made move owes no outcome, and one that came back has its own.
+func owes(i queue.Item) bool { return i.Affected && i.Reason != reason.SchedulerReturnsIt }
+
+// abandon ends a queued binding without a write.
 func (o *outcomes) abandon(i queue.Item, cancelled *workflows.Order) {
-	if !i.Affected || i.Reason == reason.SchedulerReturnsIt {
+	if !owes(i) {
 		return
 	}
 	r := record.Result{
