@@ -162,19 +162,19 @@ func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey, mig
 
 // also names the failover that concerns a binding beside the one that got an order: of a cluster beside that of its
 // application, or the reverse while that moves the binding. Empty where there is none, or none that answers.
-func (s *session) also(ctx context.Context, verb string, to orders.Target, key karmada.BindingKey) string {
-	application, _, moves, _ := s.applicationOf(ctx, key)
+func (s *session) also(ctx context.Context, verb order, name string, to orders.Target, key karmada.BindingKey) string {
+	application, _, moves, _ := s.applicationOf(ctx, key, verb.migration)
 	if to.WorkflowID != application.WorkflowID {
 		if !moves {
 			return ""
 		}
-		return fmt.Sprintf("the failover of its application moves it, too: lifeboat %s %s --reason ...", verb, key)
+		return fmt.Sprintf("the failover of its application moves it, too: lifeboat %s %s --reason ...", name, key)
 	}
 	clusters, _ := s.concerning(ctx, key, false)
 	if len(clusters) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the failover of %s concerns it, too: lifeboat %s %s --cluster %s --reason ...", strings.Join(clusters, " and "), verb, key, clusters[0])
+	return fmt.Sprintf("the failover of %s concerns it, too: lifeboat %s %s --cluster %s --reason ...", strings.Join(clusters, " and "), name, key, clusters[0])
 }
 
 // heldOn are the clusters on which a Lifeboat task holds a copy of a binding, none for an unknown binding.

@@ -155,7 +155,7 @@ func (s *session) send(cmd *cobra.Command, verb order, g *ordering, aim aimFunc)
 	}
 	out.Answer, err = verb.send(s.sender(), cmd.Context(), to, workflows.ScopedOrder{Order: g.by, Scope: scope})
 	if err == nil && scope.Binding.Name != "" {
-		out.Also = s.also(cmd.Context(), out.Verb, to, scope.Binding)
+		out.Also = s.also(cmd.Context(), verb, out.Verb, to, scope.Binding)
 	}
 	return out, s.noFailover(cmd.Context(), to.Name, err)
 }
