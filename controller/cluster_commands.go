@@ -65,6 +65,9 @@ It is refused in observe.`,
 
 // check refuses what could never work before anything is sent.
 func (o *drainOptions) check(cmd *cobra.Command) error {
+	if o.timeout < 0 {
+		return process.Usage(cmd, "--timeout = %s: want 0 or more", o.timeout)
+	}
 	if o.timeout != 0 && !o.wait {
 		return process.Usage(cmd, "--timeout needs --wait")
 	}

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +24,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/subject"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
@@ -75,22 +78,27 @@ func fakeApp(temporal client.Client, in activities.Reader) *app {
 
 func TestWrongUsage_ExitsWithTwoAndNamesWhatIsWanted(t *testing.T) {
 	for line, want := range map[string]string{
-		"pause":                              "want <cluster>|<binding>|fleet",
-		"pause member1":                      "--reason",
-		"resume member1 --reason  ":          "unexpected",
-		"cancel fleet --reason x":            "name of a cluster",
-		"drain":                              "want <cluster>",
-		"drain member1":                      "--reason",
-		"drain fleet --reason x":             "name of a cluster",
-		"drain a --reason x --rate -1":       "rate -1",
-		"drain a --reason x --selector a=(":  "selector",
-		"drain a --reason x --timeout 1s":    "--timeout needs --wait",
-		"drain a --reason x -o xml":          "want one of [table json yaml]",
-		"undrain a":                          "--reason",
-		"taint a b --reason x":               "is no taint",
-		"taint a b:NoSchedule --reason x":    "karmadactl taint",
-		"taint a b c:NoExecute --reason x":   "want <cluster> and",
-		"taint fleet a:NoExecute --reason x": "name of a cluster",
+		"pause":                                   "want <cluster>|<binding>|fleet",
+		"pause member1":                           "--reason",
+		"resume member1 --reason  ":               "unexpected",
+		"cancel fleet --reason x":                 "name of a cluster",
+		"drain":                                   "want <cluster>",
+		"drain member1":                           "--reason",
+		"drain fleet --reason x":                  "name of a cluster",
+		"drain a --reason x --rate -1":            "rate -1",
+		"drain a --reason x --selector a=(":       "selector",
+		"drain a --reason x --timeout 1s":         "--timeout needs --wait",
+		"drain a --reason x --wait --timeout=-5m": "--timeout = -5m0s: want 0 or more",
+		"help statsu":                             `unexpected argument "statsu"; did you mean status?`,
+		"plan member1 -n shop":                    "--namespace is for a workload",
+		"plan --all -n shop":                      "--namespace is for a workload",
+		"history member1 -n shop":                 "--namespace is for a workload",
+		"drain a --reason x -o xml":               "want one of [table json yaml]",
+		"undrain a":                               "--reason",
+		"taint a b --reason x":                    "is no taint",
+		"taint a b:NoSchedule --reason x":         "karmadactl taint",
+		"taint a b c:NoExecute --reason x":        "want <cluster> and",
+		"taint fleet a:NoExecute --reason x":      "name of a cluster",
 		"taint a failover.lifeboat.dev/drain:NoExecute --reason x": "is reserved",
 		"untaint a b:NoExecute c":                                  "want <cluster> and",
 		"status a b":                                               "at most one cluster",
@@ -183,6 +191,11 @@ func TestTheConfigurationInEffectIsPrinted(t *testing.T) {
 }
 
 func TestWithoutAVerbTheHelpIsShown(t *testing.T) {
+	for _, line := range []string{"", "help", "help status", "help config print"} {
+		out, code := run(t, strings.Fields(line)...)
+		require.Equal(t, process.ExitOK, code, line)
+		require.Contains(t, out, "Usage:")
+	}
 	out, code := run(t)
 	require.Equal(t, process.ExitOK, code)
 	require.Contains(t, out, "Exit codes")
@@ -389,6 +402,55 @@ func TestClusterWithoutAFailover_IsNamed(t *testing.T) {
 	out, code = (&office{}).tell(t, "history", "shop/missing")
 	require.Equal(t, process.ExitNotFound, code, out)
 	require.Contains(t, out, "no such binding: shop/missing")
+}
+
+func TestHistoryAndPlan_TakeWorkloads(t *testing.T) {
+	o := &office{}
+	out, code := o.tell(t, "history", "deployment/cart", "-n", "shop")
+	require.Equal(t, process.ExitOK, code, out)
+	require.Contains(t, strings.Join(o.listed, "\n"), "application-failover/shop/cart-deployment")
+	out, code = o.tell(t, "history", "deployment/none", "-n", "shop")
+	require.Equal(t, process.ExitNotFound, code, out)
+	require.Equal(t, underWorkers(t, nil, "plan shop/cart"), underWorkers(t, nil, "plan deployment/cart -n shop"))
+}
+
+// Two records of the pace, in a trail of their own.
+func TestHistoryFleet_JSON_IsAListOfTheNewest(t *testing.T) {
+	trail := filepath.Join(t.TempDir(), "audit.jsonl")
+	var lines []byte
+	for _, of := range []record.Audit{{ID: "1", Phase: "normal"}, {ID: "2", Phase: "halted"}} {
+		of.APIVersion, of.Kind = record.Version, record.AuditPaceChanged
+		lines = append(append(lines, fixtures.Must(json.Marshal(of))(t)...), '\n')
+	}
+	for want, content := range map[string][]byte{"[]": nil, "halted": lines} {
+		require.NoError(t, os.WriteFile(trail, content, 0o600))
+		out, code := run(t, "history", "fleet", "--audit", trail, "--limit", "1", "-o", "json")
+		require.Equal(t, process.ExitOK, code, out)
+		require.Contains(t, out, want)
+		require.NotContains(t, out, "normal", "the newest alone")
+		require.NotContains(t, out, "null")
+	}
+}
+
+// A script must not take the page of a failover that did not answer for one of a failover that is well.
+func TestStatus_NoAnswer_IsShownAndExitsWithOne(t *testing.T) {
+	for line, want := range map[string]string{
+		"status member1":         "the failover of member1 did not answer: no answer within 5s",
+		"status member1 -o json": `"unanswered": "no answer within 5s`,
+		"status":                 "the pacer did not answer: no answer within 5s",
+		"status -o json":         `"pacer: no answer within 5s`,
+	} {
+		out, code := (&office{silent: everyone}).tell(t, strings.Fields(line)...)
+		require.Equal(t, process.ExitFailed, code, "%s: %s", line, out)
+		require.Contains(t, out, want)
+	}
+	for line, want := range map[string]string{"status member1": "Workflow", "status": "No cluster is failing over."} {
+		out, _ := (&office{silent: everyone}).tell(t, strings.Fields(line)...)
+		require.Contains(t, out, want, "what is known is shown all the same")
+	}
+	out, code := (&office{}).tell(t, "status")
+	require.Equal(t, process.ExitOK, code, out)
+	require.Contains(t, out, "pacer: not running")
 }
 
 // unreadFleet is a Karmada whose clusters the caller may not list.

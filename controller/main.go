@@ -45,6 +45,8 @@ var (
 	errRefused = errors.New("refused")
 	// errUnanswered is returned when a preflight got no answer to a check.
 	errUnanswered = errors.New("not every check got an answer")
+	// errSilent is returned when the workflow that status is about did not answer.
+	errSilent = errors.New("did not answer")
 )
 
 func exitCode(err error) int {
@@ -113,8 +115,26 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 ref
 	a.flags.Register(root.PersistentFlags())
 	a.flags.Shortcut(root.PersistentFlags(), "ui-url", "uiURL", "base URL of the Temporal UI, for links")
 	a.addVerbs(root)
+	refuseUnknownTopics(root)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if gt (len .Aliases) 0}}", "{{if false}}", 1)) // names from before
 	return root
+}
+
+// refuseUnknownTopics has the help of an unknown verb fail as that verb does. Cobra shows the help of the root instead.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
+			continue
+		}
+		help.Args = func(_ *cobra.Command, args []string) error {
+			if verb, _, _ := root.Find(args); verb == root {
+				return root.Args(root, args)
+			}
+			return nil
+		}
+		root.RemoveCommand(help) // Cobra adds it to what it executes
+	}
 }
 
 // addVerbs adds all commands, in groups.

@@ -16,9 +16,10 @@ import (
 )
 
 type planOptions struct {
-	form show.Form
-	all  bool
-	rows int
+	form      show.Form
+	namespace string
+	all       bool
+	rows      int
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -32,7 +33,7 @@ the failover itself, over Karmada as it is now; room that is promised to one bin
 next. Where a migration holds the copy on a recovered former cluster, plan queries that migration, as the write
 does. Where the cluster fails over already, plan shows what is left. Nothing is written.
 
-For a binding, <namespace>/<binding>: what would happen if the time ran out for which spec.failover.application
+For a binding, by its name or its workload: what would happen if the time ran out for which spec.failover.application
 lets each of its copies be Unhealthy.
 
 The settings are those that the workers publish; --config, --set and the environment win over them, to
@@ -50,13 +51,16 @@ first, counted from the highest priority on; then the one that takes longest.`,
 				return process.Usage(cmd, "want a cluster, a binding, or --all")
 			}
 			if !o.all {
-				return atMostOne(1, "<cluster>, <binding>, or --all")(cmd, args)
+				if err := atMostOne(1, "<cluster>, <binding>, or --all")(cmd, args); err != nil {
+					return err
+				}
 			}
-			return nil
+			return ofWorkload(cmd, o.namespace, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPlan(cmd, o, args) },
 	}
 	formFlag(cmd, &o.form)
+	workloadFlag(cmd, &o.namespace)
 	cmd.Flags().BoolVar(&o.all, "all", false, "plan for every cluster, the one that would hurt most first")
 	cmd.Flags().IntVar(&o.rows, "rows", 20, "how many bindings of each verdict a table shows; 0 shows all")
 	cmd.ValidArgsFunction = completion{a}.clusters()
@@ -91,8 +95,21 @@ func (a *app) runPlan(cmd *cobra.Command, o planOptions, args []string) error {
 	return answered(cmd, &o.form, one, func(p show.Page) { plan.View{Page: p, Rows: o.rows}.Cluster(one) })
 }
 
+// workloadFlag adds --namespace to a command that takes workloads.
+func workloadFlag(cmd *cobra.Command, namespace *string) {
+	cmd.Flags().StringVarP(namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
+}
+
+// ofWorkload refuses the namespace of a workload where none is named.
+func ofWorkload(cmd *cobra.Command, namespace string, args []string) error {
+	if namespace != "" && !strings.Contains(strings.Join(args, ""), "/") {
+		return process.Usage(cmd, "--namespace is for a workload: <kind>/<name>")
+	}
+	return nil
+}
+
 func planApplication(cmd *cobra.Command, o planOptions, source plan.Source, binding string) error {
-	ref, err := subject.Parse(binding, "")
+	ref, err := subject.Parse(binding, o.namespace)
 	if err != nil {
 		return err
 	}
@@ -166,7 +183,7 @@ A binding is <namespace>/<binding> (-/<binding> without a namespace), or the wor
 		},
 	}
 	formFlag(cmd, &o.form)
-	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the workload, where a workload is named")
+	workloadFlag(cmd, &o.namespace)
 	cmd.Flags().StringVar(&o.cluster, "cluster", "", "look at this cluster alone; a binding may be driven off several")
 	auditFlag(cmd, &o.trail)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", completion{a}.clusters())

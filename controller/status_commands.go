@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -58,6 +59,9 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 		source.Bindings = unreadable{err}
 	}
 	cluster := strings.Join(args, "")
+	if o.watch {
+		source = source.Cached()
+	}
 	if o.watch && o.form.ForPeople() && show.IsTerminal(cmd.OutOrStdout()) {
 		err := show.Live(cmd.Context(), cmd.OutOrStdout(), cluster, livePicture(source, args))
 		return s.noFailover(cmd.Context(), cluster, err)
@@ -66,7 +70,12 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 		return s.noFailover(ctx, cluster, showStatus(ctx, cmd, source, o, args))
 	}
 	if o.watch {
-		return show.Again(cmd.Context(), once)
+		return show.Again(cmd.Context(), func(ctx context.Context) error {
+			if err := once(ctx); !errors.Is(err, errSilent) { // it may answer the next time
+				return err
+			}
+			return nil
+		})
 	}
 	defer s.progress.Begin("querying the failovers")()
 	return once(cmd.Context())
@@ -105,21 +114,31 @@ func showStatus(ctx context.Context, cmd *cobra.Command, source status.Source, o
 		if err != nil {
 			return err
 		}
-		return answered(cmd, &o.form, all, func(p show.Page) { status.View{Page: p}.Overview(all) })
+		return errors.Join(answered(cmd, &o.form, all, func(p show.Page) { status.View{Page: p}.Overview(all) }), silent("pacer", all.Unanswered))
 	}
 	f, err := source.Failover(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	f = source.WithUnknown(ctx, f)
-	return answered(cmd, &o.form, f, func(p show.Page) { status.View{Page: p}.Failover(f) })
+	return errors.Join(answered(cmd, &o.form, f, func(p show.Page) { status.View{Page: p}.Failover(f) }), silent("failover of "+f.Cluster, f.Unanswered))
+}
+
+// silent is the error for a workflow that did not answer, nil without a reason.
+func silent(what, why string) error {
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("the %s %w: %s", what, errSilent, why)
 }
 
 // historyOptions are the flags of history.
 type historyOptions struct {
 	status.HistoryRequest
-	form  show.Form
-	trail string // where the audit trail is; empty follows the configuration
+	form      show.Form
+	namespace string
+	workload  *subject.Ref // nil: the binding itself is named, or none
+	trail     string       // where the audit trail is; empty follows the configuration
 }
 
 func (a *app) historyCommand() *cobra.Command {
@@ -143,7 +162,7 @@ For the fleet: what the trail has of its pace, the oldest first.`,
 			if o.Most < 1 {
 				return process.Usage(cmd, "--limit = %d: want 1 or more", o.Most)
 			}
-			return atMostOneCluster(cmd, args)
+			return errors.Join(atMostOneCluster(cmd, args), ofWorkload(cmd, o.namespace, args))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.read(strings.Join(args, "")); err != nil {
@@ -154,6 +173,7 @@ For the fleet: what the trail has of its pace, the oldest first.`,
 	}
 	formFlag(cmd, &o.form)
 	cmd.Flags().IntVar(&o.Most, "limit", 20, "how many failovers, or records of the fleet, to show at most")
+	workloadFlag(cmd, &o.namespace)
 	auditFlag(cmd, &o.trail)
 	cmd.ValidArgsFunction = completion{a}.objects(order{use: cmd.Use})
 	return cmd
@@ -165,8 +185,25 @@ func (o *historyOptions) read(arg string) error {
 		o.Cluster = arg
 		return nil
 	}
-	ref, err := subject.Parse(arg, "")
-	o.Binding, _ = ref.Key()
+	ref, err := subject.Parse(arg, o.namespace)
+	var named bool
+	if o.Binding, named = ref.Key(); !named {
+		o.workload = &ref
+	}
+	return err
+}
+
+// find reads the binding of a workload.
+func (o *historyOptions) find(ctx context.Context, s *session) error {
+	if o.workload == nil {
+		return nil
+	}
+	in, err := s.reader()
+	if err != nil {
+		return err
+	}
+	b, err := o.workload.Find(ctx, in)
+	o.Binding = b.Key
 	return err
 }
 
@@ -175,13 +212,17 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := o.find(cmd.Context(), s); err != nil {
+		return err
+	}
 	trail, err := readTrail(cmd, s.config, o.trail, o.Ours(s.config.Instance))
 	if err != nil {
 		return err
 	}
 	if o.Cluster == orders.Fleet {
 		pacer := status.Pacer(trail.Records)
-		return answered(cmd, &o.form, pacer, func(p show.Page) { status.View{Page: p}.Pacer(pacer, o.Most) })
+		earlier := max(0, len(pacer)-o.Most)
+		return answered(cmd, &o.form, pacer[earlier:], func(p show.Page) { status.View{Page: p}.Pacer(pacer[earlier:], earlier) })
 	}
 	failovers, err := s.history(cmd, o, trail)
 	if err == nil && len(failovers) == 0 {

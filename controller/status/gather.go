@@ -68,6 +68,8 @@ type Overview struct {
 	Runbook map[reason.Reason]string `json:"runbook,omitempty"`
 	// Unread lists what could not be read.
 	Unread []string `json:"unread,omitempty"`
+	// Unanswered is why the pacer did not answer, empty also where none runs.
+	Unanswered string `json:"-"`
 }
 
 // Bindings reads bindings from Karmada.
@@ -85,6 +87,7 @@ type Source struct {
 	Runbook string
 	// Bindings is nil if Karmada is not read.
 	Bindings Bindings
+	last     *lastKept // nil: kept reads it each time
 }
 
 // Link is the page of a workflow in the Temporal UI, empty without a UI.
@@ -104,6 +107,9 @@ func (s Source) Overview(ctx context.Context) (Overview, error) {
 	all := Overview{Failovers: failovers}
 	if pacer, why := s.Pacer(ctx); why != "" {
 		all.Unread = append(all.Unread, "pacer: "+why)
+		if why != notRunning {
+			all.Unanswered = why
+		}
 	} else {
 		all.Pacer = &pacer
 		all.Runbook = s.lookUpPace(&pacer)
@@ -207,6 +213,9 @@ func query[T any](ctx context.Context, s Source, id, name string, args ...any) (
 	return answer, err
 }
 
+// notRunning is said of a workflow that does not run.
+const notRunning = "not running"
+
 // inWords is an error in an operator's terms, empty without one.
 func inWords(err error) string {
 	switch {
@@ -215,7 +224,7 @@ func inWords(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), process.IsA[*serviceerror.DeadlineExceeded](err):
 		return "no answer within " + queryTimeout.String() + "; is a lifeboat-worker running?"
 	case process.IsA[*serviceerror.NotFound](err):
-		return "not running"
+		return notRunning
 	default:
 		return err.Error()
 	}
@@ -313,7 +322,34 @@ func (s Source) executions(ctx context.Context, kind, prefix, where string) iter
 	}
 }
 
+// keptAge is the age from which a live view lists again what was kept: the list reads every binding.
+const keptAge = time.Minute
+
+// lastKept is what was kept when it was last listed.
+type lastKept struct {
+	at   time.Time
+	kept []Kept
+	err  error
+}
+
+// Cached is the source of a live view.
+func (s Source) Cached() Source {
+	s.last = &lastKept{}
+	return s
+}
+
 func (s Source) kept(ctx context.Context) ([]Kept, error) {
+	if s.last == nil {
+		return s.listKept(ctx)
+	}
+	if time.Since(s.last.at) >= keptAge {
+		s.last.kept, s.last.err = s.listKept(ctx)
+		s.last.at = time.Now()
+	}
+	return s.last.kept, s.last.err
+}
+
+func (s Source) listKept(ctx context.Context) ([]Kept, error) {
 	var kept []Kept
 	for b, err := range activities.AllBindings(ctx, s.Bindings) {
 		if err != nil {

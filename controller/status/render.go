@@ -46,10 +46,11 @@ func (v View) Overview(all Overview) {
 	if len(all.Kept) > 0 {
 		v.Line("\nLeft to an operator (each bans its cluster for the binding until its task is dropped):")
 		t := v.Table("Binding", "Cluster", "Reason", "By")
-		for _, k := range all.Kept {
+		for _, k := range all.Kept[:min(len(all.Kept), rows)] {
 			t.AppendRow(table.Row{k.Binding, k.Cluster, k.Reason, k.Owner})
 		}
 		t.Render()
+		v.beyond(len(all.Kept) - rows)
 	}
 	for _, note := range all.Unread {
 		v.Line("\nNot read: %s", note)
@@ -217,14 +218,22 @@ func (v View) ended(e PastFailover) string {
 	return v.phase(e.Ended)
 }
 
-func day(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") }
+func day(at time.Time) string { return at.UTC().Format(time.DateTime) }
+
+// clock is a moment, with its date where that is not the one of the heading.
+func clock(at, heading time.Time) string {
+	if at.UTC().Format(time.DateOnly) != heading.UTC().Format(time.DateOnly) {
+		return day(at)
+	}
+	return at.UTC().Format(time.TimeOnly)
+}
 
 func (v View) attempt(e PastFailover, r workflows.AttemptReport) {
 	ended := string(r.Ended)
 	if e.Binding == "" && !r.Ended.Terminal() && r.Attempt < len(e.Attempts) {
 		ended = "the cluster failed again" // the phase is where the next attempt began
 	}
-	v.Line("\n%s, attempt %d, %s to %s: %s", e.Name(), r.Attempt, day(r.Since), r.Until.UTC().Format("15:04:05 UTC"), ended)
+	v.Line("\n%s, attempt %d, %s to %s: %s", e.Name(), r.Attempt, day(r.Since), clock(r.Until, r.Since)+" UTC", ended)
 	results := slices.Clone(r.Results)
 	slices.SortFunc(results, func(a, b record.Result) int {
 		return strings.Compare(string(a.Outcome)+" "+a.Key.String(), string(b.Outcome)+" "+b.Key.String())
@@ -234,7 +243,7 @@ func (v View) attempt(e PastFailover, r workflows.AttemptReport) {
 		for _, x := range results {
 			why := show.Joined(": ", string(x.Reason), x.Message, record.SaidCause(x.Cause))
 			t.AppendRow(table.Row{
-				show.Short(x.Key.String(), 40), string(x.Outcome), x.At.UTC().Format("15:04:05"), show.Short(strings.Join(x.To, ","), 16), show.Short(why, 180),
+				show.Short(x.Key.String(), 40), string(x.Outcome), clock(x.At, r.Since), show.Short(strings.Join(x.To, ","), 16), show.Short(why, 180),
 			})
 		}
 		t.Render()
@@ -255,29 +264,33 @@ func (v View) trail(e PastFailover) {
 	}
 	slices.SortStableFunc(records, func(a, b record.Audit) int { return a.Time.Compare(b.Time) })
 	v.Line("\nWho did what, by the audit trail:")
-	v.records(records[:min(len(records), trailLines)], "15:04:05")
-	if more := len(records) - trailLines; more > 0 {
+	v.records(records[:min(len(records), trailLines)], e.Began)
+	v.beyond(len(records) - trailLines)
+}
+
+// beyond counts the rows that a table has no room for.
+func (v View) beyond(more int) {
+	if more > 0 {
 		v.Line("... and %d more; -o json has them all", more)
 	}
 }
 
-// Pacer draws the newest records of the pace.
-func (v View) Pacer(records []record.Audit, most int) {
+// Pacer draws the newest records of the pace; earlier counts the others.
+func (v View) Pacer(records []record.Audit, earlier int) {
 	if len(records) == 0 {
 		v.Line("The audit trail has nothing of the fleet's pace, or there is none: see --audit.")
 		return
 	}
-	if more := len(records) - most; more > 0 {
-		v.Line("%d earlier ones; -o json has them all, and --limit shows more", more)
-		records = records[more:]
+	if earlier > 0 {
+		v.Line("%d earlier ones; --limit shows more", earlier)
 	}
-	v.records(records, "2006-01-02 15:04:05")
+	v.records(records, time.Time{})
 }
 
-func (v View) records(records []record.Audit, clock string) {
+func (v View) records(records []record.Audit, heading time.Time) {
 	t := v.Table("At", "What", "Whom", "By", "Message")
 	for _, r := range records {
-		t.AppendRow(table.Row{r.Time.UTC().Format(clock), what(r), objectOf(r), show.Short(cmp.Or(r.Who, "Lifeboat"), 24), show.Short(because(r), 60)})
+		t.AppendRow(table.Row{clock(r.Time, heading), what(r), objectOf(r), show.Short(cmp.Or(r.Who, "Lifeboat"), 24), show.Short(because(r), 60)})
 	}
 	t.Render()
 }

@@ -210,11 +210,15 @@ func TestColoursAreForTerminals(t *testing.T) {
 
 // bindings is a Karmada with one page.
 type bindings struct {
-	all []karmada.Binding
-	err error
+	all  []karmada.Binding
+	err  error
+	read *int // how often; nil: nobody counts
 }
 
 func (b bindings) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
+	if b.read != nil {
+		*b.read++
+	}
 	return activities.BindingPage{Bindings: b.all}, b.err
 }
 
@@ -249,6 +253,42 @@ func TestOverview_KarmadaAway_IsListedAsUnread(t *testing.T) {
 	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(flowtest.Answer(workflows.PacerStatus{}), nil)
 	all := fixtures.Must(Source{Client: c, Bindings: bindings{err: errors.New("no kubeconfig")}}.Overview(t.Context()))(t)
 	require.Equal(t, []string{"what was kept or left to an operator: no kubeconfig"}, all.Unread)
+}
+
+// A live view refreshes every two seconds, and the list of what was kept reads every binding of the fleet.
+func TestCached_WhatWasKept_IsListedOnce(t *testing.T) {
+	kept := karmada.Task{FromCluster: "member3", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator}
+	for name, c := range map[string]struct {
+		view func(Source) Source
+		want int
+	}{
+		"a live view": {view: Source.Cached, want: 1},
+		"once":        {view: func(s Source) Source { return s }, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := 0
+			s := c.view(Source{Bindings: bindings{all: []karmada.Binding{{Key: key("cart"), Tasks: []karmada.Task{kept}}}, read: &read}})
+			for range 3 {
+				require.Len(t, fixtures.Must(s.kept(t.Context()))(t), 1)
+			}
+			require.Equal(t, c.want, read)
+		})
+	}
+	read := 0
+	s := Source{Bindings: bindings{read: &read}, last: &lastKept{at: time.Now().Add(-keptAge)}}
+	require.Empty(t, fixtures.Must(s.kept(t.Context()))(t))
+	require.Equal(t, 1, read, "the list has become old")
+}
+
+func TestOverview_MuchWasKept_ShowsSomeAndCountsTheRest(t *testing.T) {
+	kept := make([]Kept, 20_000)
+	for n := range kept {
+		kept[n] = Kept{Binding: "shop/cart", Cluster: "member3"}
+	}
+	text := draw(t, func(v View) { v.Overview(Overview{Kept: kept}) })
+	require.Equal(t, rows, strings.Count(text, "shop/cart"))
+	require.Contains(t, text, "... and 19990 more; -o json has them all")
+	require.NotContains(t, draw(t, func(v View) { v.Overview(Overview{Kept: kept[:rows]}) }), "more;")
 }
 
 func TestSource_Failover_NotFoundOrUnanswered(t *testing.T) {
@@ -353,6 +393,17 @@ func TestHistory_ReadsTheReportsOfClosedWorkflows(t *testing.T) {
 	text = draw(t, func(v View) { v.History([]PastFailover{{FailoverReport: again}}, true) })
 	require.NotContains(t, text, "Suspected")
 	require.Contains(t, text, "attempt 1, 2026-11-20 10:00:00 to 11:00:00 UTC: the cluster failed again")
+	require.Regexp(t, `shop/cart +Migrated +10:30:00 `, text)
+
+	days := reported() // a time without a date is of the day in the heading
+	days.Attempts[0].Until, days.Attempts[0].Results[0].At = now.Add(12*time.Hour), now.Add(13*time.Hour)
+	text = draw(t, func(v View) {
+		v.History([]PastFailover{{FailoverReport: days, Trail: []record.Audit{{Time: now.Add(14 * time.Hour)}, {Time: now.Add(-time.Hour)}}}}, true)
+	})
+	require.Contains(t, text, "attempt 1, 2026-11-20 10:00:00 to 2026-11-21 00:00:00 UTC: ")
+	require.Regexp(t, `shop/cart +Migrated +2026-11-21 01:00:00 `, text)
+	require.Regexp(t, `(?m)^2026-11-21 02:00:00 `, text)
+	require.Regexp(t, `(?m)^11:00:00 `, text)
 	require.Contains(t, draw(t, func(v View) { v.History(nil, false) }), "No failover is over")
 }
 
@@ -566,8 +617,8 @@ func TestWith_AddsThePaceDuringTheFailover(t *testing.T) {
 	require.Less(t, strings.Index(text, "ordered: halt"), strings.Index(text, "ordered: skip"), "in the order of time")
 
 	require.Equal(t, pacer, Pacer(records))
-	text = draw(t, func(v View) { v.Pacer(pacer, 2) })
-	fixtures.ContainsAll(t, text, "3 earlier ones", "pace: halted")
+	text = draw(t, func(v View) { v.Pacer(pacer[3:], 3) })
+	fixtures.ContainsAll(t, text, "3 earlier ones; --limit shows more", "pace: halted")
 	require.NotContains(t, text, "pace: slow")
 	require.Contains(t, draw(t, func(v View) { v.Pacer(nil, 2) }), "--audit")
 }

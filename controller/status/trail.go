@@ -25,7 +25,7 @@ func ofPacer(x *record.Audit) bool { return x.FailoverID == "" && x.Cluster == "
 
 // Pacer are the records about the pace (tiers, rates, halts and orders), in order of time.
 func Pacer(records []record.Audit) []record.Audit {
-	return slices.DeleteFunc(slices.Clone(records), func(x record.Audit) bool { return !ofPacer(&x) })
+	return slices.DeleteFunc(append([]record.Audit{}, records...), func(x record.Audit) bool { return !ofPacer(&x) })
 }
 
 // during are the pacer's records during a failover, and the last pace before it.
