@@ -194,6 +194,20 @@ func TestAMarkedTaskIsLeftAloneByEveryLaterWrite(t *testing.T) {
 	require.Empty(t, b.orphans("m1").Orphans)
 }
 
+// The release judges as the look does, and by what the Work says then.
+//
+// Rules: R4.7-23, R4.7-33.
+func TestObserve_OverridePolicyGivesFewerReplicas_CountsByTheWork(t *testing.T) {
+	b, ref := moved(t)
+	one := int64(1)
+	b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Item("m2").Replicas, x.Item("m2").ReadyReplicas = &one, &one })
+	require.False(t, b.look(ref).Health.OK)
+	require.Equal(t, reason.NotHealthy, b.release(healthy(ref)).Reason)
+	b.world.Overridden = map[karmada.BindingKey]int64{appKey("app"): 1}
+	require.True(t, b.look(ref).Health.OK)
+	require.Equal(t, activities.ActDone, b.release(healthy(ref)).End)
+}
+
 // Rules: R4.1-45, R4.9-17.
 func TestObserve_CordonOfLifeboat_KeepsAwayWhileItsRuleMatches(t *testing.T) {
 	b, ref := moved(t)

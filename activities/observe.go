@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -164,10 +165,13 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	o.FenceStands = known && r.Fence.Stands(source)
 	o.StateWaived = known && r.Fence.WaivesState(source)
 	o.Placed = proof.Placed(b, r.Cluster)
-	o.Health = proof.Healthy(proof.HealthInput{
+	var err error
+	if o.Health, err = a.health(ctx, proof.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
 		RetainsReplicas: r.OldWork != nil && r.OldWork.RetainsReplicas,
-	})
+	}); err != nil {
+		return o, err
+	}
 	o.LastCopy = a.settings.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Unclaimed || b.Status.ObservedGeneration == b.Generation
 	o.Answered = a.answered(b, r)
@@ -183,6 +187,27 @@ func (a observer) cordoning(ctx context.Context, c karmada.Cluster) (map[rules.W
 	}
 	list, err := a.recent().Rules(ctx)
 	return matchingNow(c, list, rules.ExternalProbeAbsent), err
+}
+
+// health judges the new copies. Where nothing is missing but replicas, the Works of those copies say whether an
+// OverridePolicy gives them fewer.
+func (a observer) health(ctx context.Context, in proof.HealthInput) (reason.Verdict, error) {
+	v := proof.Healthy(in)
+	if v.OK {
+		return v, nil
+	}
+	in.Overridden = map[string]int64{}
+	for _, target := range in.Fewer() {
+		w, err := a.Reader.WorkOf(ctx, in.Binding, target)
+		switch {
+		case errors.Is(err, karmada.ErrGone), errors.Is(err, karmada.ErrInvalid): // they are not known to be overridden
+		case err != nil:
+			return v, err
+		case w.OverriddenReplicas != nil:
+			in.Overridden[target] = *w.OverriddenReplicas
+		}
+	}
+	return proof.Healthy(in), nil
 }
 
 // sees takes what a task for the cluster says.

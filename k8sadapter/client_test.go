@@ -417,6 +417,27 @@ func TestWorkOf_TellsWhatItsSpecAndItsManifestSay(t *testing.T) {
 	}
 }
 
+// Karmada notes in the Work which overriders it has applied. A number without one may be that of an older placement.
+//
+// Rules: R4.7-23.
+func TestWorkOf_OverriddenReplicas(t *testing.T) {
+	work := func(annotation, overriders, replicas string) *int64 {
+		list, _ := json.Marshal(`[{"policyName":"other","overriders":{}},{"policyName":"standby","overriders":{"plaintext":[` + overriders + `]}}]`)
+		return overriddenReplicas([]byte(`{"metadata":{"annotations":{"policy.karmada.io/` + annotation + `":` + string(list) + `}},
+			"spec":{"workload":{"manifests":[{"spec":{"paused":false` + replicas + `}}]}}}`))
+	}
+	const one = `{"path":"/metadata/name","operator":"replace","value":"x"},{"path":"/spec/replicas","operator":"replace","value":1}`
+	for _, annotation := range []string{"applied-overrides", "applied-cluster-overrides"} {
+		require.Equal(t, fixtures.Ptr(int64(1)), work(annotation, one, `,"replicas":1`))
+	}
+	require.Nil(t, work("applied-overrides", one, `,"replicas":3`), "the override was taken away, its annotation stays")
+	require.Nil(t, work("applied-overrides", one, ""))
+	require.Nil(t, work("applied-overrides", `{"path":"/spec/paused","value":1}`, `,"replicas":1`))
+	require.Nil(t, work("applied-else", one, `,"replicas":1`))
+	require.Nil(t, work("applied-overrides", "broken", `,"replicas":1`))
+	require.Nil(t, overriddenReplicas([]byte(`{}`)))
+}
+
 func TestWorkName_IsThatOfTheRecordedKarmada(t *testing.T) {
 	for want, r := range map[string]karmada.Resource{
 		"div-696d69898d":         {Kind: "Deployment", Namespace: "default", Name: "div"},

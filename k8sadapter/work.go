@@ -54,7 +54,40 @@ func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 	work, manifest := DecodeWork(raw), manifestOf(raw)
 	work.RetainsReplicas = manifest != nil && b.Resource.GroupKind() == karmada.KindDeployment &&
 		manifest.Metadata.Labels[karmada.LabelRetainReplicas] == "true"
+	work.OverriddenReplicas = overriddenReplicas(raw)
 	return work, nil
+}
+
+// overriddenReplicas are the replicas in the manifest of a Work where an override has put them there. Any other number may be
+// an old one, which Karmada has yet to replace by that of spec.clusters.
+func overriddenReplicas(raw []byte) *int64 {
+	var work workWire
+	var spec struct {
+		Replicas *int64 `json:"replicas"`
+	}
+	manifest := manifestOf(raw)
+	if manifest == nil || json.Unmarshal(raw, &work) != nil || json.Unmarshal(manifest.Spec, &spec) != nil || spec.Replicas == nil {
+		return nil
+	}
+	for _, annotation := range karmada.AppliedOverrides {
+		var policies []struct {
+			Overriders struct {
+				Plaintext []struct {
+					Path  string          `json:"path"`
+					Value json.RawMessage `json:"value"`
+				} `json:"plaintext"`
+			} `json:"overriders"`
+		}
+		_ = json.Unmarshal([]byte(work.Metadata.Annotations[annotation]), &policies) // one that cannot be read overrides nothing
+		for _, policy := range policies {
+			for _, o := range policy.Overriders.Plaintext {
+				if o.Path == "/spec/replicas" && string(o.Value) == strconv.FormatInt(*spec.Replicas, 10) {
+					return spec.Replicas
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // workOf is the Work that WorkOf finds.

@@ -379,6 +379,27 @@ func TestVerdict_MembersDecideTheReplicas_MigrationLooksItself(t *testing.T) {
 	require.Less(t, s.sinceEviction(), 2*time.Minute)
 }
 
+// An OverridePolicy gives the standby one replica of two. The controller does not read that, and its verdicts, which always
+// say that a replica is missing, neither count nor restart the clock.
+//
+// Rules: R4.7-23, R4.7-56.
+func TestVerdict_OverridePolicyGivesFewerReplicas_MigrationLooksItself(t *testing.T) {
+	s, app, _ := plain(t)
+	s.world.Overridden = map[karmada.BindingKey]int64{app: 1}
+	s.onEvict(func() {
+		for after := 20 * time.Second; after < 5*time.Minute; after += 4 * time.Second {
+			s.at(after, func() {
+				s.world.Change(app, func(*karmada.Binding) {}) // a newer version
+				f := s.verdict(app)
+				require.True(t, f.Verdict == nil || !f.Verdict.Health.OK)
+				s.tells(app, f)
+			})
+		}
+	})
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.Less(t, s.sinceEviction(), 2*time.Minute)
+}
+
 // What a verdict of other targets found healthy is not what would be kept: the release reads the
 // targets, and refuses.
 //

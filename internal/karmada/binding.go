@@ -171,6 +171,8 @@ type Work struct {
 	RetainsReplicas bool `json:",omitempty"`
 	// PreservesCopy is its own spec.preserveResourcesOnDeletion. Read with the Work of a binding alone.
 	PreservesCopy bool `json:",omitempty"`
+	// OverriddenReplicas are those that an OverridePolicy gives the copy, nil without one. Read with the Work of a binding alone.
+	OverriddenReplicas *int64 `json:",omitempty"`
 }
 
 // Heed notes what the old Work says about its copy; nil says nothing. Karmada's execution controller obeys

@@ -70,6 +70,9 @@ const (
 // for an autoscaler there: those of spec.clusters are not what runs.
 const LabelRetainReplicas = "resourcetemplate.karmada.io/retain-replicas"
 
+// AppliedOverrides are the annotations of a Work that list the overriders of OverridePolicies and of ClusterOverridePolicies.
+var AppliedOverrides = []string{"policy.karmada.io/applied-overrides", "policy.karmada.io/applied-cluster-overrides"}
+
 // DefaultSchedulerName is Karmada's own scheduler; any other is foreign.
 const DefaultSchedulerName = "default-scheduler"
 

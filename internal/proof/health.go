@@ -198,11 +198,31 @@ type HealthInput struct {
 	Suspect map[string]bool
 	// RetainsReplicas: the members decide how many replicas run, see [karmada.LabelRetainReplicas].
 	RetainsReplicas bool
+	// Overridden are the replicas that an OverridePolicy gives the copy on a cluster, as its Work says.
+	Overridden map[string]int64
 }
 
-// wanted is how many replicas a copy must have ready: those that the scheduler gave it, or, where the member
-// decides, those that the copy itself reports, at least one.
+// Fewer are the targets of which nothing is missing but replicas: Karmada calls the copy Healthy, and all that run are ready.
+func (in HealthInput) Fewer() (names []string) {
+	for _, t := range in.Binding.Clusters {
+		item := in.Binding.Item(t.Name)
+		if item == nil || item.Replicas == nil || in.prove(t).OK {
+			continue
+		}
+		in.Overridden = map[string]int64{t.Name: *item.Replicas}
+		if in.prove(t).OK {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// wanted is how many replicas a copy must have ready: those that the scheduler gave it, fewer where an OverridePolicy says
+// so, or, where the member decides, those that the copy itself reports; at least one.
 func (in HealthInput) wanted(t karmada.TargetCluster, item *karmada.AggregatedItem) int64 {
+	if own, is := in.Overridden[t.Name]; is && !in.RetainsReplicas {
+		return min(max(1, own), int64(t.Replicas))
+	}
 	if !in.RetainsReplicas || t.Replicas == 0 {
 		return int64(t.Replicas)
 	}

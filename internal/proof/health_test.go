@@ -189,6 +189,44 @@ func TestHealthy_MembersDecideTheReplicas_CountsTheCopysOwn(t *testing.T) {
 	require.Equal(t, reason.NotHealthy, proof.Healthy(proof.HealthInput{Binding: fewer, Failed: "m1", Baseline: was()}).Reason)
 }
 
+// An OverridePolicy has the standby run fewer replicas than the scheduler gave it.
+//
+// Rules: R4.7-23.
+func TestHealthy_OverridePolicyGivesFewerReplicas(t *testing.T) {
+	const well, ill = karmada.HealthHealthy, karmada.HealthUnhealthy
+	for name, tc := range map[string]struct {
+		item    karmada.AggregatedItem
+		own     int64 // 0: no Work says a number of its own
+		suspect bool
+		fewer   []string
+		ok      bool
+	}{
+		"all of its own":                  {item: copyOn("m3", well, 1, 1), own: 1, fewer: []string{"m3"}, ok: true},
+		"its Work says no number":         {item: copyOn("m3", well, 1, 1), fewer: []string{"m3"}},
+		"it is to grow yet":               {item: copyOn("m3", well, 1, 1), own: 2, fewer: []string{"m3"}},
+		"an override that gives more":     {item: copyOn("m3", well, 1, 1), own: 5, fewer: []string{"m3"}},
+		"one of two is ready":             {item: copyOn("m3", well, 1, 2), own: 2},
+		"Karmada says no":                 {item: copyOn("m3", ill, 1, 1), own: 1},
+		"none runs":                       {item: copyOn("m3", well, 0, 0), own: 0},
+		"it reports on an older version":  {item: copyOn("m3", well, 1, 1, 3, 2), own: 1},
+		"its cluster is itself not Ready": {item: copyOn("m3", well, 1, 1), own: 1, suspect: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := proof.HealthInput{Binding: with(duplicated("m3"), reports(tc.item)), Failed: "m1", Baseline: was(), Suspect: map[string]bool{"m3": tc.suspect}}
+			require.Equal(t, tc.fewer, in.Fewer())
+			in.Binding.Tasks = []karmada.Task{fixtures.Held("m1", 2)}
+			verdict := proof.JudgeHold(in.Binding, "m1", func(name string) (karmada.Cluster, bool) { return cluster(name), !tc.suspect || name != "m3" })
+			require.Equal(t, tc.fewer == nil, verdict.Decides(was()))
+			require.Equal(t, tc.fewer == nil, verdict.Breaks(was()))
+			require.False(t, proof.Healthy(in).OK)
+			if tc.own > 0 {
+				in.Overridden = map[string]int64{"m3": tc.own}
+			}
+			require.Equal(t, tc.ok, proof.Healthy(in).OK)
+		})
+	}
+}
+
 // What each kind reflects on a real Karmada, and whether it proves the copy healthy: read
 // testdata/recordings/kinds.txt as the table of docs/semantics.md.
 //

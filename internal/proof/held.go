@@ -19,6 +19,8 @@ type HoldVerdict struct {
 	On []karmada.TargetCluster `json:"on,omitempty"`
 	// Unhealthy are those of On whose copies prove nothing.
 	Unhealthy []string `json:"unhealthy,omitempty"`
+	// Fewer: of a target nothing is missing but replicas. An OverridePolicy may give it fewer, which its Work alone says.
+	Fewer bool `json:"fewer,omitempty"`
 	// SourceReady: the failed cluster answers.
 	SourceReady bool `json:"sourceReady,omitempty"`
 }
@@ -40,7 +42,9 @@ func JudgeHold(b *karmada.Binding, failed string, fleet func(name string) (karma
 		suspect[t.Name] = !known || c.ProvesNothing()
 	}
 	in := HealthInput{Binding: b, Failed: failed, Baseline: BaselineFrom(b, failed), Suspect: suspect}
-	v := &HoldVerdict{Placed: Placed(b, failed), Health: Healthy(in), On: b.Clusters, Unhealthy: in.targetsWith(false), SourceReady: source.Ready()}
+	fewer := in.Fewer()
+	v := &HoldVerdict{Placed: Placed(b, failed), Health: Healthy(in), On: b.Clusters, Fewer: len(fewer) > 0, SourceReady: source.Ready()}
+	v.Unhealthy = slices.DeleteFunc(in.targetsWith(false), func(name string) bool { return slices.Contains(fewer, name) })
 	v.Placed.Candidates, v.Health.Candidates = nil, nil
 	return v
 }
@@ -56,12 +60,13 @@ func (in HealthInput) targetsWith(proven bool) (names []string) {
 }
 
 // Decides reports whether the verdict says what a look would say, which knows how the targets were
-// at the eviction: it found all of them healthy, or each of them has come or grown since.
+// at the eviction: it found all of them healthy, or each of them has come or grown since. Where replicas alone are
+// missing, only a look can tell.
 func (v *HoldVerdict) Decides(base Baseline) bool {
 	if v.Health.OK || !v.Placed.OK {
 		return true
 	}
-	return !slices.ContainsFunc(v.On, func(t karmada.TargetCluster) bool { return !base.exceeded(t) })
+	return !v.Fewer && !slices.ContainsFunc(v.On, func(t karmada.TargetCluster) bool { return !base.exceeded(t) })
 }
 
 // Breaks reports whether the health of what must prove itself is interrupted for certain: by a copy that has come

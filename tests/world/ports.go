@@ -123,6 +123,9 @@ func (w *World) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 	}
 	work, err := w.Work(ctx, "karmada-es-"+cluster, b.Key.Namespace+"-"+b.Key.Name)
 	if standing := w.Peek(b.Key); err == nil {
+		if own, overridden := w.Overridden[b.Key]; overridden {
+			work.OverriddenReplicas = &own
+		}
 		work.RetainsReplicas = standing.WorkloadLabels[karmada.LabelRetainReplicas] == "true"
 	}
 	return work, err

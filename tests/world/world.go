@@ -69,6 +69,8 @@ type World struct {
 	Restless bool
 	// Relabelled are bindings whose label another hand changed: no Work carries its id.
 	Relabelled map[karmada.BindingKey]bool
+	// Overridden are the replicas that an OverridePolicy gives every copy of a binding.
+	Overridden map[karmada.BindingKey]int64
 	// DistributeAfter is how long dependents take to follow their parent.
 	DistributeAfter time.Duration
 	// Writes is the log of every write, in order.
@@ -164,6 +166,9 @@ func (w *World) report(b *karmada.Binding, t karmada.TargetCluster, healthy bool
 	ready, replicas, gen := int64(0), int64(t.Replicas), int64(1)
 	if b.WorkloadLabels[karmada.LabelRetainReplicas] == "true" {
 		replicas = 1 // as an autoscaler on the member has it
+	}
+	if own, overridden := w.Overridden[b.Key]; overridden {
+		replicas = own
 	}
 	health := karmada.HealthUnhealthy
 	if healthy {
