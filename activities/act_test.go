@@ -168,6 +168,21 @@ func TestAnUnchangedNoIsAnAnswerAfterRestoreWait(t *testing.T) {
 	require.True(t, b.look(ref).Answered.OK)
 }
 
+// Rules: R4.9-20.
+func TestWhatTheSchedulerIgnoresIsAnsweredAfterRestoreWait(t *testing.T) {
+	b := newBench(t)
+	b.world.ScheduleAfter = time.Hour
+	b.fail()
+	ref := b.evicted()
+	b.world.Change(ref.Key, func(x *karmada.Binding) { x.SchedulingSuspended = true })
+	require.False(t, b.look(ref).Answered.OK, "an answer may be on its way")
+	b.now = b.now.Add(world.Terms().RestoreWait)
+	require.True(t, b.look(ref).Answered.OK)
+	require.NotEmpty(t, b.look(ref).Unobserved)
+	b.world.Change(ref.Key, func(x *karmada.Binding) { x.SchedulingSuspended = false })
+	require.False(t, b.look(ref).Answered.OK)
+}
+
 // Rules: R4.9-25.
 func TestAHoldGoesBackOnlyWhereNothingElseHolds(t *testing.T) {
 	b, ref := unplaced(t)

@@ -11,7 +11,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -70,8 +69,10 @@ type Observation struct {
 	// Answered: the scheduler has answered Lifeboat's eviction.
 	Answered reason.Verdict `json:"answered"`
 	// Observed: the scheduler has observed the generation, or looks at the binding no more.
-	Observed bool     `json:"observed,omitempty"`
-	Targets  []string `json:"targets,omitempty"`
+	Observed bool `json:"observed,omitempty"`
+	// Unobserved says why the scheduler may never observe it, empty where it will.
+	Unobserved string   `json:"unobserved,omitempty"`
+	Targets    []string `json:"targets,omitempty"`
 	// On are the targets with their replicas.
 	On []karmada.TargetCluster `json:"on,omitempty"`
 	// LastCopy: Karmada's own taint manager may end the copy there, and no other is proven.
@@ -174,7 +175,7 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	}
 	o.LastCopy = a.settings.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Unclaimed || b.Status.ObservedGeneration == b.Generation
-	o.Answered = a.answered(b, r)
+	o.Unobserved, o.Answered = proof.Unobserved(b), a.answered(b, r)
 	matching, err := a.cordoning(ctx, source)
 	o.StraightBack = known && proof.TakesStraightBack(b, source, matching)
 	return o, err
@@ -223,7 +224,8 @@ func (o *Observation) sees(task *karmada.Task, named bool) {
 }
 
 // answered adds to the core's judgement that a Scheduled=False which has stood
-// unchanged for restoreWait since Lifeboat's write is an answer too.
+// unchanged for restoreWait since Lifeboat's write is an answer too. Where the scheduler
+// ignores the binding by then, none comes.
 func (a observer) answered(b *karmada.Binding, r MigrationRef) reason.Verdict {
 	wrote := r.Generation
 	if wrote == 0 || b.HeldElsewhere(r.Cluster) {
@@ -233,14 +235,17 @@ func (a observer) answered(b *karmada.Binding, r MigrationRef) reason.Verdict {
 		wrote = b.Generation
 	}
 	v := proof.Answered(b, wrote)
-	s := b.Status.Scheduled
-	if v.OK || s == nil || s.Status != corev1.ConditionFalse || r.Written.IsZero() {
+	if v.OK || r.Written.IsZero() {
 		return v
 	}
-	if a.now().Sub(pace.Later(r.Written, s.LastTransition)) < a.settings.Terms.RestoreWait {
-		return v
+	waited := func(since time.Time) bool { return a.now().Sub(since) >= a.settings.Terms.RestoreWait }
+	switch ignored := proof.Ignored(b); {
+	case ignored != "" && waited(r.Written):
+		return reason.Verdict{OK: true, Message: ignored}
+	case karmada.ScheduledFalse(b) && waited(pace.Later(r.Written, b.Status.Scheduled.LastTransition)):
+		return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since Lifeboat's write"}
 	}
-	return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since Lifeboat's write"}
+	return v
 }
 
 // WorkRequest follows one old Work by uid.

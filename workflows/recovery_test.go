@@ -383,6 +383,63 @@ func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) 
 	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, s.world.Peek(key).Clusters)
 }
 
+// The scheduler never observes what was put back: it is told not to look, or finds no room for all of it. What was
+// written stands, once it has had its time. One that only takes longer is waited for, and nobody is told of a hold.
+//
+// Rules: R4.9-20, R4.9-24, R4.9-28.
+func TestARestoreThatTheSchedulerNeverObservesIsComplete(t *testing.T) {
+	suspend := func(b *karmada.Binding) { b.SchedulingSuspended = true }
+	for name, c := range map[string]struct {
+		before, then func(*karmada.Binding)
+		message      string
+		observed     bool
+		failed       int // writes, before one was taken
+	}{
+		"suspended while it is held": {before: suspend, then: func(*karmada.Binding) {}, message: "its scheduling is suspended"},
+		"suspended after it":         {then: suspend, message: "its scheduling is suspended"},
+		"the write itself took long": {then: suspend, message: "its scheduling is suspended", failed: 18},
+		"no room for all of it": {
+			then:    func(b *karmada.Binding) { b.Placement.SpreadConstraints[0].MinGroups = 2 },
+			message: "Scheduled=False, SchedulerError",
+		},
+		"the scheduler is slow": {then: func(*karmada.Binding) {}, observed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAudited(t)
+			key := unplaceable(s)
+			evicted := s.world.Lost
+			s.world.Lost = func(op, binding string) bool {
+				switch {
+				case op == "evict" && c.before != nil:
+					s.at(0, func() { s.world.Change(key, c.before) })
+				case op == "restore":
+					s.at(100*time.Millisecond, func() { s.world.Change(key, c.then) })
+				}
+				return evicted(op, binding)
+			}
+			if c.observed {
+				s.at(4*time.Minute, func() { s.world.ScheduleAfter = 3 * time.Minute })
+			}
+			s.failsFirst(c.failed, "restore", karmada.ErrInvalid)
+			s.outage(5 * time.Minute)
+			r := s.playApp()
+			require.Equal(t, phase.OutcomeRestored, r.Outcome)
+			require.Contains(t, r.Message, c.message)
+			require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, s.world.Peek(key).Clusters)
+			require.Len(t, s.world.Log("restore"), 1)
+			require.Empty(t, s.world.Log("hold"))
+			took := r.At.Sub(s.world.Log("restore")[0].At)
+			require.Greater(t, took, s.settings.Terms.RestoreWait)
+			attention := s.recorded(record.AuditBindingAttention, key)
+			require.Equal(t, c.observed || c.failed > 0, len(attention) == 1, "%+v", attention)
+			if c.observed {
+				require.Empty(t, r.Message)
+				require.Contains(t, attention[0].Message, "put back, and no hold stands")
+			}
+		})
+	}
+}
+
 // The scheduler undoes a put-back, and with that the old copy is gone. What is placed
 // again goes on: it is not put back over and over for the sake of the recovery.
 //

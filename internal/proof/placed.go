@@ -3,6 +3,7 @@ package proof
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -117,6 +118,27 @@ func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
 	}
 	return Refuse(reason.RestoreUnanswered, "the scheduler has seen generation %d, Lifeboat's eviction made %d",
 		b.Status.ObservedGeneration, sinceGeneration)
+}
+
+// Ignored says why the scheduler does not look at a binding now, empty where it does.
+func Ignored(b *karmada.Binding) string {
+	why, said := rules.UnsupportedShape(b)
+	if why == reason.SchedulingSuspended || why == reason.ForeignScheduler {
+		return said
+	}
+	return ""
+}
+
+// Unobserved says why the scheduler may never observe the newest generation, empty where it will: it ignores the
+// binding, or cannot place all of it. Where no cluster fits it answers, and takes every cluster out.
+func Unobserved(b *karmada.Binding) string {
+	if why := Ignored(b); why != "" {
+		return why
+	}
+	if s := b.Status.Scheduled; karmada.ScheduledFalse(b) && s.Reason != ScheduledNoClusterFit {
+		return strings.TrimPrefix(refusal(b), "; ")
+	}
+	return ""
 }
 
 // oursBegan is when the newest of Lifeboat's hold tasks was written, in the whole seconds

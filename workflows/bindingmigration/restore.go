@@ -80,7 +80,7 @@ func (rs *restorer) restore() {
 	}
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
-		rs.st.Restored = workflows.WriteStands
+		rs.st.Restored, rs.st.Entered = workflows.WriteStands, workflow.Now(rs.ctx)
 		rs.acted(record.AuditBindingRestored, record.Audit{Reason: rs.why(), Cause: rs.st.Cause()})
 		rs.note(reason.Written, "put back; waiting for the scheduler to observe it")
 	case activities.ActGone:
@@ -131,8 +131,12 @@ func (rs *restorer) unanswered() {
 // raiseUnanswered raises attention once. A restore that the scheduler undid has raised it with its
 // own reason, and delays no untaint either.
 func (rs *restorer) raiseUnanswered() {
+	said := "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "
+	if rs.st.Restored.MayStand() {
+		said = "put back, and no hold stands; the scheduler has not observed it within restoreWait: "
+	}
 	if rs.st.Attention != reason.RestoreUndone {
-		rs.attention(reason.RestoreUnanswered, "not restored within restoreWait; the hold stays, it is restored once the scheduler answers: "+rs.st.Message)
+		rs.attention(reason.RestoreUnanswered, said+rs.st.Message)
 	}
 }
 
@@ -146,6 +150,9 @@ func (rs *restorer) why() reason.Reason {
 
 func (rs *restorer) endRestored(o activities.Observation) {
 	r := record.Result{Outcome: phase.OutcomeRestored, Reason: rs.why(), To: o.Targets}
+	if !o.Observed {
+		r.Message = o.Unobserved
+	}
 	if rs.st.Restored == workflows.WriteByOthers {
 		r.Reason, r.Cause = reason.Swapped, "put back by another migration, or by another actor"
 	}
@@ -161,13 +168,19 @@ func (rs *restorer) restored() {
 		rs.unanswered()
 	case o.Gone:
 		rs.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
-	case !o.Held && (o.Targeted && o.Observed || o.Placed.Reason == reason.NoReplicas):
+	case !o.Held && (rs.observed(o) || o.Placed.Reason == reason.NoReplicas):
 		rs.endRestored(o)
 	case !o.Targeted:
 		rs.holdAgain()
 	default:
 		rs.unanswered()
 	}
+}
+
+// observed reports whether the scheduler leaves the restored cluster in: it has observed that, or has had its time since
+// the write and may never observe it. What was written stands then.
+func (rs *restorer) observed(o activities.Observation) bool {
+	return o.Targeted && (o.Observed || o.Unobserved != "" && rs.restoreLate())
 }
 
 // holdAgain: the scheduler took the restored cluster out. The hold goes back
