@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -13,8 +12,12 @@ import (
 )
 
 func heldAs(reason string, holders ...string) func(*karmada.Binding) {
+	message, fits := karmada.HoldersMessage(holders)
 	return func(b *karmada.Binding) {
-		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: strings.Join(holders, " ")}}
+		if !fits {
+			panic("they do not fit")
+		}
+		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: reason, Message: message}}
 	}
 }
 
@@ -25,10 +28,10 @@ func directly(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly
 // manyHolders are so many holders that no further one fits.
 func manyHolders() []string {
 	var all []string
-	for i := range 40 {
+	for i := range 166 {
 		all = append(all, fmt.Sprintf("binding-migration/m1/shop/n%03d", i))
 	}
-	return all[:len(all)-8]
+	return all
 }
 
 // Rules: R4.10-2, R4.10-6, R4.10-7.
