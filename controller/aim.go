@@ -25,7 +25,7 @@ func (w *object) aim(ctx context.Context, s *session, verb order) (to orders.Tar
 	cluster := w.cluster
 	if cluster == "" {
 		to, runs, moves, silent := s.applicationOf(ctx, scope.Binding, verb.migration)
-		if moves {
+		if moves || runs && verb.application != nil && *verb.application {
 			return to, scope, nil
 		}
 		cluster, err = s.clusterOf(ctx, scope.Binding, verb.held)
@@ -161,20 +161,22 @@ func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey, mig
 }
 
 // also names the failover that concerns a binding beside the one that got an order: of a cluster beside that of its
-// application, or the reverse while that moves the binding. Empty where there is none, or none that answers.
+// application, or the reverse. Empty where there is none, or none that answers.
 func (s *session) also(ctx context.Context, verb order, name string, to orders.Target, key karmada.BindingKey) string {
-	application, _, moves, _ := s.applicationOf(ctx, key, verb.migration)
-	if to.WorkflowID != application.WorkflowID {
-		if !moves {
+	application, runs, moves, _ := s.applicationOf(ctx, key, verb.migration)
+	switch {
+	case to.WorkflowID == application.WorkflowID:
+		clusters, _ := s.concerning(ctx, key, false)
+		if len(clusters) == 0 {
 			return ""
 		}
-		return fmt.Sprintf("the failover of its application moves it, too: lifeboat %s %s --reason ...", name, key)
+		return fmt.Sprintf("the failover of %s concerns it, too: lifeboat %s %s --cluster %s, with the same flags", strings.Join(clusters, " and "), name, key, clusters[0])
+	case moves && name != workflows.UpdateSkip && name != workflows.UpdatePrioritise:
+		return fmt.Sprintf("the failover of its application moves it, too: lifeboat %s %s, with the same flags", name, key)
+	case runs:
+		return "the failover of its application runs, too, and did not get this order"
 	}
-	clusters, _ := s.concerning(ctx, key, false)
-	if len(clusters) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("the failover of %s concerns it, too: lifeboat %s %s --cluster %s --reason ...", strings.Join(clusters, " and "), name, key, clusters[0])
+	return ""
 }
 
 // heldOn are the clusters on which a Lifeboat task holds a copy of a binding, none for an unknown binding.

@@ -60,7 +60,8 @@ func clusterNamed(ctx context.Context, client activities.Reader, name string) (*
 
 // noFailover adds to an error about a cluster without a failover whether Karmada has the cluster.
 func (s *session) noFailover(ctx context.Context, name string, err error) error {
-	if !errors.Is(err, status.ErrNotFound) && !errors.Is(err, orders.ErrNotFound) || name == orders.Fleet {
+	missing := errors.Is(err, status.ErrNotFound) || errors.Is(err, orders.ErrNotFound)
+	if !missing || name == orders.Fleet || strings.Contains(name, "/") {
 		return err
 	}
 	karmada, unread := s.reader()

@@ -44,9 +44,10 @@ enforce for the cluster.`,
 		example: `  lifeboat resume member1 --reason "network work is done"
   lifeboat resume member1 -n shop --reason "the books are closed"
   lifeboat resume member1 --enforce --reason "this is real"`,
-		namespaces: true,
-		confirm:    "let %s move again",
-		unchanged:  "other pauses and snoozes stand; the pace stays as it is",
+		namespaces:  true,
+		application: &enforce,
+		confirm:     "let %s move again",
+		unchanged:   "other pauses and snoozes stand; the pace stays as it is",
 		check: func(cmd *cobra.Command, args []string) error {
 			application := len(args) == 1 && strings.Contains(args[0], "/") && !cmd.Flags().Changed("cluster")
 			whole := len(args) == 1 && args[0] != orders.Fleet && !strings.Contains(args[0], "/") && !cmd.Flags().Changed("namespace")

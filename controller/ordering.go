@@ -29,6 +29,8 @@ type order struct {
 	held bool
 	// migration: while the failover of its application moves a binding, the migration takes the order.
 	migration bool
+	// application: the failover of its application takes the order, where one runs; nil is no.
+	application *bool
 	// confirm completes the question "About to …"; %s is the object.
 	confirm   string
 	unchanged string

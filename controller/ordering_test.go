@@ -207,10 +207,11 @@ func TestOrders_BindingOfTwoFailovers_NameTheOther(t *testing.T) {
 		cluster     string // whose failover concerns it
 		also        string
 	}{
-		"sent to that of its application": {application: moves, line: "put-back shop/cart-deployment", cluster: "member1", also: "the failover of member1 concerns it, too: lifeboat put-back shop/cart-deployment --cluster member1 --reason ..."},
-		"sent to that of its cluster":     {application: moves, line: "pause shop/cart-deployment --cluster member1", cluster: "member1", also: "the failover of its application moves it, too: lifeboat pause shop/cart-deployment --reason ..."},
+		"sent to that of its application": {application: moves, line: "put-back shop/cart-deployment", cluster: "member1", also: "the failover of member1 concerns it, too: lifeboat put-back shop/cart-deployment --cluster member1, with the same flags"},
+		"sent to that of its cluster":     {application: moves, line: "pause shop/cart-deployment --cluster member1", cluster: "member1", also: "the failover of its application moves it, too: lifeboat pause shop/cart-deployment, with the same flags"},
 		"no cluster fails":                {application: moves, line: "put-back shop/cart-deployment"},
-		"its application does not move":   {application: &workflows.ApplicationStatus{}, line: "pause shop/cart-deployment", cluster: "member1"},
+		"its application does not move":   {application: &workflows.ApplicationStatus{}, line: "pause shop/cart-deployment", cluster: "member1", also: "the failover of its application runs, too, and did not get this order"},
+		"that of its application cannot":  {application: moves, line: "skip shop/cart-deployment --cluster member1", cluster: "member1", also: "the failover of its application runs, too, and did not get this order"},
 		"none of its application":         {line: "pause shop/cart-deployment", cluster: "member1"},
 		"of the whole cluster":            {application: moves, line: "pause member1", cluster: "member1"},
 	} {
@@ -392,8 +393,10 @@ func TestOrders_ForABinding_FindItsFailover(t *testing.T) {
 //
 // Rules: R4.13-9.
 func TestOrders_ForABinding_GoToTheFailoverThatIsStillToListIt(t *testing.T) {
-	suspected, rest, stopped := waits(), waits(), waits()
+	suspected, rest, stopped, cordons, settles := waits(), waits(), waits(), waits(), waits()
 	suspected.Listed, stopped.Listed, stopped.Phase = time.Time{}, time.Time{}, phase.FailoverStopped
+	cordons.Listed, cordons.Phase = time.Time{}, phase.FailoverCordoned
+	settles.Later, settles.ClosedAt = []*queue.BindingSet{{}}, fixtures.At(60)
 	rest.Later = []*queue.BindingSet{{}}
 	for name, c := range map[string]struct {
 		verb, cluster string
@@ -404,11 +407,14 @@ func TestOrders_ForABinding_GoToTheFailoverThatIsStillToListIt(t *testing.T) {
 		"the rest is still to be listed":  {verb: "pause", cluster: "member1", state: rest, want: failover1},
 		"of a cluster that it is not on":  {verb: "pause", cluster: "member2", state: suspected, want: ofCart},
 		"it was cancelled before it did":  {verb: "pause", cluster: "member1", state: stopped, want: ofCart},
+		"it only cordons":                 {verb: "pause", cluster: "member1", state: cordons, want: ofCart},
+		"it recovers":                     {verb: "pause", cluster: "member1", state: settles, want: ofCart},
+		"an order to enforce":             {verb: "resume --enforce", cluster: "member1", state: suspected, want: ofCart},
 		"an order about a copy elsewhere": {verb: "release", cluster: "member1", state: suspected, want: "cluster-failover/member3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &office{application: &workflows.ApplicationStatus{}, running: map[string]workflows.FailoverStatus{c.cluster: c.state}}
-			out, code := o.tell(t, c.verb, "shop/cart-deployment", "--reason", "x", "--yes")
+			out, code := o.tell(t, append(strings.Fields(c.verb), "shop/cart-deployment", "--reason", "x", "--yes")...)
 			require.Equal(t, process.ExitOK, code, out)
 			require.Equal(t, c.want, o.id)
 		})

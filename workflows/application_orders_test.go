@@ -125,6 +125,15 @@ func TestApplicationFailover_PutBack_HoldsAsACancelUntilAResume(t *testing.T) {
 		"while a write is under way that is refused": {give: asked, refused: true, outcome: phase.OutcomeAbandoned, by: "jane: look first"},
 		"after the write":          {give: asked, evicted: 1, outcome: phase.OutcomeRestored, by: "jane: look first"},
 		"ordered of its migration": {give: toMigration, evicted: 1, outcome: phase.OutcomeRestored, by: "an operator: put back by jane: a drill"},
+		"after a pause and its end": {give: func(s *story, key karmada.BindingKey) {
+			s.orderApp(key, workflows.UpdatePause, by(queue.ScopeOf(key)))
+			s.update(workflows.ApplicationFailoverID("", key), workflows.UpdateResume, "end", workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))})
+			toMigration(s, key)
+		}, evicted: 1, outcome: phase.OutcomeRestored, by: "an operator: put back by jane: a drill"},
+		"paused since": {give: func(s *story, key karmada.BindingKey) {
+			asked(s, key)
+			s.orderApp(key, workflows.UpdatePause, by(queue.ScopeOf(key)))
+		}, evicted: 1, outcome: phase.OutcomeRestored, by: "jane: look first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, key := unhealthy(t)

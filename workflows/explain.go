@@ -105,9 +105,11 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 	return x
 }
 
-// unlisted reports whether the failover does not know all its bindings, and goes on to list them.
+// unlisted reports whether the failover does not know all its bindings, and goes on to list them. One that only cordons
+// moves none, nor does one that abandons and restores.
 func (s *FailoverState) unlisted() bool {
-	return (s.Listed.IsZero() || len(s.Later)+len(s.LaterIdle) > 0) && s.Phase != phase.FailoverStopped && !s.Phase.Terminal()
+	moves := s.Phase != phase.FailoverCordoned && s.Phase != phase.FailoverStopped && s.ClosedAt.IsZero() && !s.Phase.Terminal()
+	return moves && (s.Listed.IsZero() || len(s.Later)+len(s.LaterIdle) > 0)
 }
 
 // explainPolicy adds how the frozen policy tolerates the taints that stand.

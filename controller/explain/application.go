@@ -105,7 +105,7 @@ func (v View) application(t tree, a *Application) {
 		return
 	case a.Failover != nil:
 		doc := a.Failover.View(v.Now).Doc(0)
-		t.leaf("application failover of %s, %s mode (%s)", view.Plain(doc.Title), a.Failover.Mode, a.WorkflowID)
+		t.leaf("application failover of %s, %s mode (%s)", view.Plain(doc.Title), cmp.Or(a.Failover.Mode, rules.ModeObserve), a.WorkflowID)
 		t.under(func() {
 			v.doc(t, doc)
 			if a.Migration != nil {

@@ -117,6 +117,8 @@ func explain(to Target, name string, o any, err error) error {
 		return nil
 	case missing && to.Name == Fleet:
 		return fmt.Errorf("%w: the pacer is not running; it starts with lifeboat controller", ErrNotFound)
+	case missing && strings.Contains(to.Name, "/"):
+		return fmt.Errorf("%w for %s any more; see lifeboat explain %s", ErrNotFound, to.Name, to.Name)
 	case missing:
 		return fmt.Errorf("%w for cluster %s; see lifeboat status", ErrNotFound, to.Name)
 	case errors.As(err, &refused) && workflows.IsApplicationFailover(to.WorkflowID) && strings.HasPrefix(refused.Message(), "unknown update"):

@@ -26,7 +26,7 @@ func PreCheck(in PreCheckInput) reason.Verdict {
 		return reason.Verdict{Reason: why, Message: message}
 	}
 	if in.Binding.Resource.GroupKind() == karmada.KindJob && in.Binding.Divides() && !in.emptied() {
-		// Karmada divides spec.completions anew over the clusters that remain, and no API server takes that for a Job that exists.
+		// Karmada divides spec.completions again over the clusters that remain, and no API server takes that for a Job that exists.
 		return reason.Verdict{Reason: reason.NotSupportedPlacement, Message: "it is a Job divided over several clusters: " +
 			"the other copies would get a new number of completions, which cannot change"}
 	}

@@ -86,7 +86,7 @@ func begin(ctx workflow.Context, p workflows.ApplicationFailoverParams) *failove
 		Dirty: &f.dirty, On: func() bool { return f.st.Look.Terms.Audit },
 		Source: func() activities.AuditSource {
 			return activities.AuditSource{
-				Instance: p.Instance, Cluster: f.st.Cluster, FailoverID: f.st.FailoverID, Mode: f.st.Mode,
+				Instance: p.Instance, Cluster: f.st.Cluster, FailoverID: f.st.FailoverID, Mode: cmp.Or(f.st.Mode, rules.ModeObserve),
 				Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID, First: f.st.FailoverID,
 			}
 		},

@@ -108,6 +108,9 @@ func (f *failover) resume(o workflows.Resume) string {
 	f.ordered(workflows.UpdateResume, o.Order)
 	f.st.Paused, f.st.Stopped, f.st.RetryAt = nil, nil, time.Time{}
 	f.forward(workflows.UpdateResume, workflows.CancelOrder{Order: o.Order})
+	if f.st.Expired.Reason != reason.None {
+		return "resumed: it moves once it is approved"
+	}
 	return "resumed: it moves when its time is over"
 }
 
@@ -200,7 +203,9 @@ func (f *failover) forward(verb string, o workflows.CancelOrder) {
 		return
 	}
 	order := workflows.MigrationOrder{CancelOrder: o, Verb: verb}
-	f.st.Move.Ordered = &order
+	if verb != workflows.UpdatePause && (verb != workflows.UpdateResume || f.st.Move.Ordered.CallsOff()) { // these alone end or begin a stop
+		f.st.Move.Ordered = &order
+	}
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		sent := f.signal(ctx, workflows.SignalMigrationOrder, order)
 		if !sent {
