@@ -46,11 +46,8 @@ func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster strin
 	if b.Malformed != "" {
 		return check.ends(CheckBlocked, reason.Malformed, b.Malformed), nil
 	}
-	switch _, at := b.Target(cluster); {
-	case b.Deleting && !check.Held:
-		return check.ends(CheckGone, reason.BindingGone, ""), nil
-	case at < 0 || b.Deleting:
-		return check.ends(CheckNotTargeting, reason.NotTargeting, ""), nil
+	if end, why := absent(b, cluster, check.Held); why != reason.None {
+		return check.ends(end, why, ""), nil
 	}
 	stays, policy, err := j.surroundings(ctx, b, cluster, ask.fleet)
 	if err != nil {
@@ -70,6 +67,17 @@ func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster strin
 		RoomUnknownOK: j.settings.RoomUnknownOK, RoomForStaticWeights: j.settings.RoomForStaticWeights,
 		Margin: j.settings.RoomMargin, Karmada: j.settings.Karmada, Reserved: ask.room.For(b.Key, ask.fleet),
 	}, ask, check)
+}
+
+// absent says that a binding is not on the cluster, or goes by itself; of no reason otherwise.
+func absent(b *karmada.Binding, cluster string, held bool) (CheckEnd, reason.Reason) {
+	switch _, at := b.Target(cluster); {
+	case b.Deleting && !held:
+		return CheckGone, reason.BindingGone
+	case at < 0 || b.Deleting:
+		return CheckNotTargeting, reason.NotTargeting
+	}
+	return "", reason.None
 }
 
 // mayLeave says what stands against a move in that purge mode, wherever it would go.

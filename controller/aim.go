@@ -16,33 +16,35 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
 
-// aim finds the workflow of an order. One about a binding is for the failover of its application while that moves it, or
-// where no failover of a cluster concerns it: such a one would move it whatever the other was told.
+// aim finds the workflow of an order.
 func (w *object) aim(ctx context.Context, s *session, verb order) (to orders.Target, scope queue.Scope, err error) {
-	if scope, err = w.scope(ctx, s); err != nil {
+	switch scope, err = w.scope(ctx, s); {
+	case err != nil:
 		return to, scope, err
-	}
-	cluster := w.cluster
-	if cluster == "" {
-		to, runs, moves, silent := s.applicationOf(ctx, scope.Binding, verb.migration)
-		if moves || runs && verb.application != nil && *verb.application {
-			return to, scope, nil
-		}
-		cluster, err = s.clusterOf(ctx, scope.Binding, verb.held)
-		if runs && !verb.held && errors.Is(err, orders.ErrNotFound) {
-			return to, scope, nil
-		}
-		if err == nil && silent != nil {
-			err = unseen(scope.Binding, []string{cluster}, fmt.Errorf("cannot read whether the failover of its application moves %s: %w", scope.Binding, silent))
-		}
-		if err != nil {
-			return to, scope, err
-		}
-	}
-	if verb.held && w.cluster != "" { // the failover of a name that is none would end as Gone
+	case w.cluster == "":
+		to, err = s.aimBinding(ctx, scope.Binding, verb)
+		return to, scope, err
+	case verb.held: // the failover of a name that is none would end as Gone
 		err = s.exist(ctx, status.HistoryRequest{Cluster: w.cluster})
 	}
-	return s.sender().Target(cluster), scope, err
+	return s.sender().Target(w.cluster), scope, err
+}
+
+// aimBinding finds the workflow of an order about a binding: the failover of its application while that moves it, or
+// where no failover of a cluster concerns it; such a one would move it whatever the other was told.
+func (s *session) aimBinding(ctx context.Context, key karmada.BindingKey, verb order) (orders.Target, error) {
+	application, silent := s.applicationOf(ctx, key, verb.migration)
+	if application.moves || application.runs && verb.application != nil && *verb.application {
+		return application.Target, nil
+	}
+	cluster, err := s.clusterOf(ctx, key, verb.held)
+	switch {
+	case application.runs && !verb.held && errors.Is(err, orders.ErrNotFound):
+		return application.Target, nil
+	case err == nil && silent != nil:
+		err = unseen(key, []string{cluster}, fmt.Errorf("cannot read whether the failover of its application moves %s: %w", key, silent))
+	}
+	return s.sender().Target(cluster), err
 }
 
 // scope is the object in the terms of the workflows. A binding is looked up in Karmada.
@@ -144,26 +146,31 @@ func unseen(key karmada.BindingKey, found []string, err error) error {
 	return fmt.Errorf("%w; say which with --cluster%s", err, concerned)
 }
 
-// applicationOf is the failover of an application, where one runs, and whether a migration of it does, which is the
-// target with migration; silent: that is unknown.
-func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey, migration bool) (to orders.Target, runs, moves bool, silent error) {
-	id := workflows.ApplicationFailoverID(s.config.Instance, key)
-	to = orders.Target{WorkflowID: id, Name: key.String()}
-	if runs, silent = (process.Owners{Client: s.temporal.Client}).Running(ctx, id); !runs {
-		return to, runs, false, silent
+// ofApplication is the failover of an application: whether it runs, and whether a migration of it does.
+type ofApplication struct {
+	orders.Target
+	runs, moves bool
+}
+
+// applicationOf finds the failover of an application. With migration the target is the migration, where one runs. The
+// error says why it is unknown.
+func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey, migration bool) (of ofApplication, err error) {
+	of.Target = orders.Target{WorkflowID: workflows.ApplicationFailoverID(s.config.Instance, key), Name: key.String()}
+	if of.runs, err = (process.Owners{Client: s.temporal.Client}).Running(ctx, of.WorkflowID); !of.runs {
+		return of, err
 	}
-	answer, silent := s.source().Application(ctx, key)
-	moves = silent == nil && answer.Move != nil
-	if moves && migration {
-		to.WorkflowID = workflows.BindingMigrationID(s.config.Instance, answer.Cluster, key)
+	answer, err := s.source().Application(ctx, key)
+	of.moves = err == nil && answer.Move != nil
+	if of.moves && migration {
+		of.WorkflowID = workflows.BindingMigrationID(s.config.Instance, answer.Cluster, key)
 	}
-	return to, runs, moves, silent
+	return of, err
 }
 
 // also names the failover that concerns a binding beside the one that got an order: of a cluster beside that of its
 // application, or the reverse. Empty where there is none, or none that answers.
 func (s *session) also(ctx context.Context, verb order, name string, to orders.Target, key karmada.BindingKey) string {
-	application, runs, moves, _ := s.applicationOf(ctx, key, verb.migration)
+	application, _ := s.applicationOf(ctx, key, verb.migration)
 	switch {
 	case to.WorkflowID == application.WorkflowID:
 		clusters, _ := s.concerning(ctx, key, false)
@@ -171,9 +178,9 @@ func (s *session) also(ctx context.Context, verb order, name string, to orders.T
 			return ""
 		}
 		return fmt.Sprintf("the failover of %s concerns it, too: lifeboat %s %s --cluster %s, with the same flags", strings.Join(clusters, " and "), name, key, clusters[0])
-	case moves && name != workflows.UpdateSkip && name != workflows.UpdatePrioritise:
+	case application.moves && name != workflows.UpdateSkip && name != workflows.UpdatePrioritise:
 		return fmt.Sprintf("the failover of its application moves it, too: lifeboat %s %s, with the same flags", name, key)
-	case runs:
+	case application.runs:
 		return "the failover of its application runs, too, and did not get this order"
 	}
 	return ""

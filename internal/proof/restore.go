@@ -272,12 +272,16 @@ func TakesStraightBack(b *karmada.Binding, cluster karmada.Cluster, matching map
 	if most := b.Placement.MaxClusters(); most > 0 && len(b.Clusters) >= most {
 		return false
 	}
-	staying := slices.DeleteFunc(slices.Clone(cluster.Taints), func(t corev1.Taint) bool {
+	return b.Untolerated(staying(cluster, matching)) == nil && b.ApiServed(cluster, false)
+}
+
+// staying are the taints of a recovered cluster that do not go with the recovery.
+func staying(cluster karmada.Cluster, matching map[rules.WindowKey]bool) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(cluster.Taints), func(t corev1.Taint) bool {
 		return slices.ContainsFunc(cluster.Added, func(a karmada.AddedTaint) bool {
 			return a.Key == t.Key && a.Effect == t.Effect && (rules.OfThisFailure(a) || !matching[rules.KeyOf(a)])
 		})
 	})
-	return b.Untolerated(staying) == nil && b.ApiServed(cluster, false)
 }
 
 // ReturnsToDrained reports whether the scheduler would give a placed binding back to the
