@@ -89,10 +89,17 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 	if err != nil {
 		return err
 	}
+	var left *rules.Departure
+	if r.Recall != "" && a.earlier != nil {
+		if out.Arrivals, left, err = a.earlier.Arrivals(ctx, r.Recall, r.Run); err != nil {
+			return err
+		}
+	}
 	out.Copies = rules.CopiesOf(b, failsIn(fleet))
-	if err := a.readRevisions(ctx, b, r.Moves, out.Copies); err != nil {
+	if err := a.readRevisions(ctx, b, r.Moves || left != nil, out.Copies); err != nil {
 		return err
 	}
+	out.Arrivals = left.Arrived(out.Arrivals, out.Copies)
 	for _, c := range out.Copies {
 		on, known := find(fleet, c.Cluster, "")
 		out.ClusterUIDs = append(out.ClusterUIDs, on.UID)
@@ -100,10 +107,7 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 			out.Terms.Mode = mode
 		}
 	}
-	if r.Recall != "" && a.earlier != nil {
-		out.Arrivals, err = a.earlier.Arrivals(ctx, r.Recall, r.Run)
-	}
-	return err
+	return nil
 }
 
 // failsIn reports which clusters of a fleet fail themselves; an unknown one does.

@@ -212,8 +212,9 @@ type Launcher interface {
 
 // Applications reports what earlier application failovers did.
 type Applications interface {
-	// Arrivals are those of the closed run of an application failover before the one given.
-	Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, error)
+	// Arrivals are those of the closed run of an application failover before the one given, and the move that another
+	// failover took over from it, nil for none.
+	Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, *rules.Departure, error)
 }
 
 // Failovers takes what migrations report.

@@ -46,6 +46,8 @@ type ApplicationState struct {
 	Move    *Migration `json:"move,omitempty"`
 	Cluster string     `json:"cluster,omitempty"`
 	Before  []string   `json:"before,omitempty"`
+	// Revision is that of the copy which the last migration moved.
+	Revision string `json:"revision,omitempty"`
 	// Last is the result of the last migration.
 	Last *record.Result `json:"last,omitempty"`
 	// Checked is the cluster that may be left, as the pre-check says, empty before; Check its answer.
@@ -93,6 +95,8 @@ type ApplicationReport struct {
 	Cluster string         `json:"cluster,omitempty"`
 	// Arrivals are for the next failover of the application: a revision that moved is not moved again.
 	Arrivals rules.Arrivals `json:"arrivals,omitempty"`
+	// Left is the move that the failover of its cluster took over: where that arrives only the next one sees.
+	Left *rules.Departure `json:"left,omitempty"`
 }
 
 // Failover is the report in the form of a ClusterFailover's, with the last attempt alone.

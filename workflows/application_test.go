@@ -398,6 +398,7 @@ func TestApplicationFailover_ItsClusterFailsInMidMove_TheFailoverOfTheClusterGoe
 	s.at(3*time.Minute-time.Second, func() { s.world.SetReady("m1", false) })
 	s.at(40*time.Minute, func() { s.world.SetReady("m1", true) })
 	s.applicationEnds(phase.ApplicationTakenOver)
+	require.Equal(t, &rules.Departure{Revision: "/first", Before: []string{"m1"}}, s.ended.Left)
 	require.Len(t, s.world.Log("evict"), 1, "one migration, not two")
 	require.Len(t, s.world.Log("release"), 1)
 	require.Empty(t, s.world.Leftovers())
@@ -582,15 +583,41 @@ func TestPacer_ManyApplicationsAsk_CountsOnceWhileTheJudgementIsFresh(t *testing
 //
 // Rules: R4.13-7.
 func TestApplicationFailover_SameRevisionUnhealthyAfterItsMove_IsNotMovedAgain(t *testing.T) {
-	s, key := unhealthy(t)
-	s.arrivals = rules.Arrivals{{Cluster: "m1", Revision: "/first"}}
-	s.at(20*time.Minute, func() {
-		require.Equal(t, phase.ApplicationNeedsOperator, s.applicationStatus(key).Phase)
-		s.world.SetRevision(key, "second")
-		s.world.Change(key, func(b *karmada.Binding) { b.Generation++ })
-	})
-	s.applicationEnds(phase.ApplicationMigrated)
-	s.movedOnce(20*time.Minute + tolerated) // the new revision has a time of its own
+	for name, earlier := range map[string]func(*story){
+		"by an application failover": func(s *story) { s.arrivals = rules.Arrivals{{Cluster: "m1", Revision: "/first"}} },
+		"by a failover that took the move over": func(s *story) {
+			s.departed = &rules.Departure{Revision: "/first", Before: []string{"m2"}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key := unhealthy(t)
+			earlier(s)
+			s.at(20*time.Minute, func() {
+				require.Equal(t, phase.ApplicationNeedsOperator, s.applicationStatus(key).Phase)
+				s.world.SetRevision(key, "second")
+				s.world.Change(key, func(b *karmada.Binding) { b.Generation++ })
+			})
+			s.applicationEnds(phase.ApplicationMigrated)
+			s.movedOnce(20*time.Minute + tolerated) // the new revision has a time of its own
+		})
+	}
+}
+
+// A move that was put back, or of another revision, arrived nowhere.
+//
+// Rules: R4.13-7.
+func TestApplicationFailover_TakenOverMoveThatIsNotOfThisCopy_DoesNotKeepItThere(t *testing.T) {
+	for name, d := range map[string]rules.Departure{
+		"put back":         {Revision: "/first", Before: []string{"m1"}},
+		"another revision": {Revision: "/older", Before: []string{"m2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := unhealthy(t)
+			s.departed = &d
+			s.applicationEnds(phase.ApplicationMigrated)
+			s.movedOnce(tolerated)
+		})
+	}
 }
 
 // leaving is unhealthy while its migration off m1 has written nothing yet, and does not run any more.
@@ -684,6 +711,6 @@ func TestApplicationFailover_ItsFirstLookMakesNoSense_IsBlockedAndLooksAgain(t *
 }
 
 // Arrivals implements activities.Applications: what an earlier failover reported.
-func (s *story) Arrivals(context.Context, string, string) (rules.Arrivals, error) {
-	return s.arrivals, s.recall
+func (s *story) Arrivals(context.Context, string, string) (rules.Arrivals, *rules.Departure, error) {
+	return s.arrivals, s.departed, s.recall
 }

@@ -61,6 +61,7 @@ type story struct {
 	// recall is why what an earlier failover reported cannot be read, nil where it can.
 	recall   error
 	arrivals rules.Arrivals                      // of an earlier failover of it
+	departed *rules.Departure                    // a move that was taken over from that
 	params   workflows.ApplicationFailoverParams // that the failover of the application begins with
 	// takesOver is when m1's own failover begins in such a story; 0 for none.
 	takesOver time.Duration

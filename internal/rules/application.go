@@ -125,6 +125,20 @@ type Arrival struct {
 // Arrivals are where application failovers of one binding moved it, one for each cluster.
 type Arrivals []Arrival
 
+// Departure is a move that another failover goes on with: which revision left, and the targets before.
+type Departure struct {
+	Revision string   `json:"revision"`
+	Before   []string `json:"before"`
+}
+
+// Arrived keeps where copies of the revision that left are now; nil moved nothing.
+func (d *Departure) Arrived(a Arrivals, copies []CopyHealth) Arrivals {
+	if d == nil {
+		return a
+	}
+	return a.Add(slices.DeleteFunc(slices.Clone(copies), func(c CopyHealth) bool { return c.Revision != d.Revision }), d.Before)
+}
+
 // Add keeps where copies arrived that were not on a target before the move; a cluster that has an
 // arrival already keeps that.
 func (a Arrivals) Add(copies []CopyHealth, before []string) Arrivals {

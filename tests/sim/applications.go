@@ -36,12 +36,12 @@ type applications struct {
 	followed bool
 	// began reports of a migration, by its workflow id, that an application's failover began it.
 	began map[string]bool
-	// arrivals are what the last failover of each application reported, by its workflow id.
-	arrivals map[string]rules.Arrivals
+	// reports are those of the last failover of each application, by its workflow id.
+	reports map[string]workflows.ApplicationReport
 }
 
 func newApplications(s Schedule) applications {
-	a := applications{began: map[string]bool{}, arrivals: map[string]rules.Arrivals{}}
+	a := applications{began: map[string]bool{}, reports: map[string]workflows.ApplicationReport{}}
 	for _, b := range s.Bindings {
 		a.followed = a.followed || b.Application != nil
 	}
@@ -49,8 +49,8 @@ func newApplications(s Schedule) applications {
 }
 
 // Arrivals implements activities.Applications: a run that was terminated reports none.
-func (a applications) Arrivals(_ context.Context, id, _ string) (rules.Arrivals, error) {
-	return a.arrivals[id], nil
+func (a applications) Arrivals(_ context.Context, id, _ string) (rules.Arrivals, *rules.Departure, error) {
+	return a.reports[id].Arrivals, a.reports[id].Left, nil
 }
 
 // followApplication waits for the end of an application's failover that was just started.
@@ -59,7 +59,7 @@ func (s *sim) followApplication(ctx workflow.Context, key karmada.BindingKey, ch
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		var r workflows.ApplicationReport
 		err := child.Get(ctx, &r)
-		s.applications.arrivals[workflows.ApplicationFailoverID("", key)] = r.Arrivals
+		s.applications.reports[workflows.ApplicationFailoverID("", key)] = r
 		s.judge.applications.closed(key)
 		if err == nil {
 			s.count["application closed "+string(r.Ended)]++

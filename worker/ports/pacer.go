@@ -174,10 +174,10 @@ func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMe
 type Applications struct{ Client client.Client }
 
 // Arrivals reads the report of the run before. One that is gone, still runs, or was ended from outside reports none.
-func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, error) {
+func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, *rules.Departure, error) {
 	runID, err := previous(ctx, a.Client, workflowID, currentRunID)
 	if err != nil || runID == "" {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -186,10 +186,10 @@ func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID str
 	var failed *temporal.WorkflowExecutionError
 	err = a.Client.GetWorkflow(ctx, workflowID, runID).Get(ctx, &report)
 	if errors.As(err, &missing) || errors.As(err, &failed) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the report of %s: %w", workflowID, err)
+		return nil, nil, fmt.Errorf("read the report of %s: %w", workflowID, err)
 	}
-	return report.Arrivals, nil
+	return report.Arrivals, report.Left, nil
 }

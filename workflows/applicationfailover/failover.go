@@ -70,6 +70,7 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 	return workflows.ApplicationReport{
 		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(),
 		Last: f.st.Last, Attempt: f.st.Attempt, Cluster: f.st.Cluster, Arrivals: f.st.Arrivals,
+		Left: left(f.st),
 	}, nil
 }
 

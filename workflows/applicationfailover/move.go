@@ -78,7 +78,7 @@ func (f *failover) paceChanged(p workflows.PaceChanged) {
 func (f *failover) move(clock rules.UnhealthyClock) {
 	st := f.st
 	st.Attempt++
-	st.Cluster, st.Before = clock.Cluster, nil
+	st.Cluster, st.Revision, st.Before = clock.Cluster, clock.Revision, nil
 	params := f.migration(clock)
 	f.trail.Add(record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: st.Attempt, Bindings: flow.About(st.Key), Resource: st.Look.Resource, Cause: record.CauseApplication,
@@ -190,6 +190,14 @@ func obeyed(o *workflows.MigrationOrder, r record.Result) *workflows.Order {
 		return &o.Order
 	}
 	return &workflows.Order{Who: "an operator", Reason: r.Cause}
+}
+
+// left is the move that another failover took over, nil for none.
+func left(st *workflows.ApplicationState) *rules.Departure {
+	if st.TakenBy == "" || len(st.Before) == 0 {
+		return nil
+	}
+	return &rules.Departure{Revision: st.Revision, Before: st.Before}
 }
 
 // arrive keeps where the last migration brought the application. After its end that is looked for until every copy has a
