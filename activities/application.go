@@ -100,6 +100,12 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 		return err
 	}
 	out.Arrivals = left.Arrived(out.Arrivals, out.Copies)
+	a.readModes(fleet, out)
+	return nil
+}
+
+// readModes takes the mode of the clusters of the copies: observe where one of them is observed.
+func (a applicationAssessor) readModes(fleet []karmada.Cluster, out *Application) {
 	for _, c := range out.Copies {
 		on, known := find(fleet, c.Cluster, "")
 		out.ClusterUIDs = append(out.ClusterUIDs, on.UID)
@@ -107,7 +113,6 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 			out.Terms.Mode = mode
 		}
 	}
-	return nil
 }
 
 // failsIn reports which clusters of a fleet fail themselves; an unknown one does.
