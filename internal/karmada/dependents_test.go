@@ -1,8 +1,6 @@
 package karmada_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -81,25 +79,4 @@ func TestDependentsAreNamedAsKarmadaNamesTheirBindings(t *testing.T) {
 		require.True(t, d.Known)
 		require.False(t, d.Any())
 	}
-}
-
-// A Secret that many Deployments share is held for all of them: where their ids do not fit, what they share is written
-// once. What was written in full is read as before, and so is one that shares nothing.
-//
-// Rules: R4.10-7.
-func TestHolders_OfOneNamespace_FitByTheirNames(t *testing.T) {
-	holders := []string{"prod/binding-migration/m1/shop/cart-deployment"}
-	for len(holders) < 55 {
-		holders = append(holders, fmt.Sprintf("prod/binding-migration/m1/shop/checkout-%03d-deployment", len(holders)))
-	}
-	few, _ := karmada.HoldersMessage(holders[:15])
-	require.Equal(t, strings.Join(holders[:15], " "), few, "as long as they fit they are written in full")
-	holders = append(holders, "prod/binding-migration/m1/shop/db-statefulset", "prod/binding-migration/m1/shop/deployment", "prod/binding-migration/m1/other/x-deployment", "x")
-	for first := range holders {
-		all := append([]string{holders[first]}, append(slices.Clone(holders[:first]), holders[first+1:]...)...)
-		message, fits := karmada.HoldersMessage(all)
-		require.Equal(t, strings.HasPrefix(all[0], "prod/binding-migration/m1/shop/") && strings.HasSuffix(all[0], "-deployment"), fits, "%s: %d", all[0], len(message))
-		require.Equal(t, all, karmada.Task{Message: message}.Holders(), message)
-	}
-	require.Empty(t, karmada.Task{}.Holders())
 }

@@ -51,25 +51,7 @@ func (t Task) Alone() bool { return t.Active() && !t.ForDependent() && len(t.Oth
 
 // Holders are the workflows for whose sake a hold task stands, the binding's own
 // migration first where it is one of them. They are counted in the task's message.
-func (t Task) Holders() []string {
-	holders := strings.Fields(t.Message)
-	for i, written := range holders {
-		if short, is := strings.CutPrefix(written, "/"); is {
-			dir, kind := sharedBy(holders[0])
-			if strings.HasSuffix(short, "-") {
-				short += kind
-			}
-			holders[i] = dir + short
-		}
-	}
-	return holders
-}
-
-// sharedBy is what the other holders of a dependent may have in common with the first: parents are in the namespace of
-// their dependent, and many are of one kind, which ends the name of a binding.
-func sharedBy(first string) (dir, kind string) {
-	return first[:strings.LastIndex(first, "/")+1], first[strings.LastIndex(first, "-")+1:]
-}
+func (t Task) Holders() []string { return strings.Fields(t.Message) }
 
 // ForDependent reports whether the task stands for the sake of parents alone: the binding
 // itself is on no migration of its own.
@@ -136,24 +118,9 @@ const MaxMessage = 1024
 // MaxOwner is how long the id of a workflow may be.
 const MaxOwner = 240
 
-// HoldersMessage is the message that names them; not ok when it would not fit. Where their whole ids would not, those
-// behind the first are written without what they share with it: "/cart-" for "binding-migration/m1/shop/cart-deployment".
+// HoldersMessage is the message that names them; not ok when it would not fit.
 func HoldersMessage(holders []string) (message string, ok bool) {
-	if message = strings.Join(holders, " "); len(message) <= MaxMessage {
-		return message, true
-	}
-	dir, kind := sharedBy(holders[0])
-	written := holders[:1:1]
-	for _, id := range holders[1:] {
-		if short, under := strings.CutPrefix(id, dir); under && dir != "" && !strings.HasSuffix(id, "-") {
-			if name, same := strings.CutSuffix(short, "-"+kind); same {
-				short = name + "-"
-			}
-			id = "/" + short
-		}
-		written = append(written, id)
-	}
-	message = strings.Join(written, " ")
+	message = strings.Join(holders, " ")
 	return message, len(message) <= MaxMessage
 }
 

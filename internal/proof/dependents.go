@@ -2,7 +2,6 @@ package proof
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -22,17 +21,10 @@ func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) 
 	case task == nil || !task.Ours() || len(task.Others()) == 0:
 	case mode == karmada.PurgeDirectly:
 		return reason.HeldForParents, fmt.Sprintf("%d migrations of its parents hold it on %s", len(task.Others()), cluster)
-	case task.ForDependent() && !fitsBeside(b.Key, task.Others()):
+	case task.ForDependent() && len(task.Message)+1+karmada.MaxOwner > karmada.MaxMessage:
 		return reason.TooManyHolders, fmt.Sprintf("%d migrations of its parents hold it on %s; its own would not fit beside them", len(task.Others()), cluster)
 	}
 	return reason.None, ""
-}
-
-// fitsBeside reports whether the migration of a dependent, which is named beside those of its parents, fits into the
-// message with them.
-func fitsBeside(dependent karmada.BindingKey, parents []string) bool {
-	_, fits := karmada.HoldersMessage(append([]string{path.Dir(parents[0]) + "/" + dependent.Name}, parents...))
-	return fits
 }
 
 // HoldPlan is what one write does to the holders of a dependent's task.

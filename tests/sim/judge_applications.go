@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -199,7 +200,7 @@ func (a *applicationJudge) purges(w world.Write, b *karmada.Binding, task *karma
 // goesOn reports whether the migration of an application that still runs has a hold: it stands longer than the failover
 // of its cluster.
 func (a *applicationJudge) goesOn(hold *karmada.Task) bool {
-	return slices.ContainsFunc(hold.Holders(), func(owner string) bool {
+	return slices.ContainsFunc(strings.Fields(hold.Message), func(owner string) bool {
 		return a.s.applications.began[owner] && a.s.state[owner] != gone
 	})
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -30,7 +31,7 @@ func (j *judge) followers(w world.Write, b *karmada.Binding, purge karmada.Purge
 		switch {
 		case !targets(&d, w.Cluster) && !follows && purge != karmada.PurgeDirectly:
 			j.violates("1: %s is evicted from %s, and its dependent %s is not held there", w.Binding, w.Cluster, key)
-		case follows && t.Reason == karmada.TaskReasonDependent && !slices.Contains(t.Holders(), holder):
+		case follows && t.Reason == karmada.TaskReasonDependent && !slices.Contains(strings.Fields(t.Message), holder):
 			j.violates("1: %s is evicted from %s, and nobody holds its dependent %s there for it", w.Binding, w.Cluster, key)
 		}
 		j.s.count["dependents held"]++

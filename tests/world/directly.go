@@ -111,7 +111,7 @@ func (w *World) Copies(key karmada.BindingKey) map[string]karmada.Work {
 // Holders sets who holds a dependent's task.
 func (w *World) Holders(_ context.Context, r activities.HoldersWrite) (karmada.Binding, error) {
 	return w.write("holders", r.Cluster, r.Binding, func(b *karmada.Binding) {
-		message, _ := karmada.HoldersMessage(r.Holders)
+		message := strings.Join(r.Holders, " ")
 		task, _ := b.TaskFor(r.Cluster)
 		switch {
 		case len(r.Holders) == 0:
