@@ -70,7 +70,7 @@ type Observation struct {
 	Answered reason.Verdict `json:"answered"`
 	// Observed: the scheduler has observed the generation, or looks at the binding no more.
 	Observed bool `json:"observed,omitempty"`
-	// Unobserved says why the scheduler may never observe it, empty where it will.
+	// Unobserved says why the scheduler ignores it, empty where it does not.
 	Unobserved string   `json:"unobserved,omitempty"`
 	Targets    []string `json:"targets,omitempty"`
 	// On are the targets with their replicas.
@@ -167,7 +167,7 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	o.StateWaived = known && r.Fence.WaivesState(source)
 	o.Placed = proof.Placed(b, r.Cluster)
 	var err error
-	if o.Health, err = a.health(ctx, proof.HealthInput{
+	if o.Health, err = a.health(ctx, o.Placed, proof.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
 		RetainsReplicas: r.OldWork != nil && r.OldWork.RetainsReplicas,
 	}); err != nil {
@@ -175,7 +175,7 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	}
 	o.LastCopy = a.settings.losesLastCopy(b, fleet, r.Cluster)
 	o.Observed = b.Unclaimed || b.Status.ObservedGeneration == b.Generation
-	o.Unobserved, o.Answered = proof.Unobserved(b), a.answered(b, r)
+	o.Unobserved, o.Answered = proof.Ignored(b), a.answered(b, r)
 	matching, err := a.cordoning(ctx, source)
 	o.StraightBack = known && proof.TakesStraightBack(b, source, matching)
 	return o, err
@@ -190,11 +190,11 @@ func (a observer) cordoning(ctx context.Context, c karmada.Cluster) (map[rules.W
 	return matchingNow(c, list, rules.ExternalProbeAbsent), err
 }
 
-// health judges the new copies. Where nothing is missing but replicas, the Works of those copies say whether an
-// OverridePolicy gives them fewer.
-func (a observer) health(ctx context.Context, in proof.HealthInput) (reason.Verdict, error) {
+// health judges the new copies. Where nothing is missing but replicas of clusters that came, the Works there say whether
+// an OverridePolicy gives them fewer.
+func (a observer) health(ctx context.Context, placed reason.Verdict, in proof.HealthInput) (reason.Verdict, error) {
 	v := proof.Healthy(in)
-	if v.OK {
+	if v.OK || !placed.OK || in.Baseline.Derived {
 		return v, nil
 	}
 	in.Overridden = map[string]int64{}

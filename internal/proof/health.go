@@ -202,11 +202,12 @@ type HealthInput struct {
 	Overridden map[string]int64
 }
 
-// Fewer are the targets of which nothing is missing but replicas: Karmada calls the copy Healthy, and all that run are ready.
+// Fewer are the targets that came since the eviction and of which nothing is missing but replicas: Karmada calls the copy
+// Healthy, and all that run are ready. One that was a target before may just have to grow: its Work can be of before.
 func (in HealthInput) Fewer() (names []string) {
 	for _, t := range in.Binding.Clusters {
 		item := in.Binding.Item(t.Name)
-		if item == nil || item.Replicas == nil || in.prove(t).OK {
+		if item == nil || item.Replicas == nil || in.Baseline.had(t.Name) || in.prove(t).OK {
 			continue
 		}
 		in.Overridden = map[string]int64{t.Name: *item.Replicas}

@@ -189,6 +189,14 @@ func TestHealthy_MembersDecideTheReplicas_CountsTheCopysOwn(t *testing.T) {
 	require.Equal(t, reason.NotHealthy, proof.Healthy(proof.HealthInput{Binding: fewer, Failed: "m1", Baseline: was()}).Reason)
 }
 
+// A copy that was there before may have to grow yet: its Work, and the note of an override that has gone, may be of before.
+//
+// Rules: R4.7-23.
+func TestHealthy_CopyOfATargetOfBefore_IsNotJudgedByItsWork(t *testing.T) {
+	in := proof.HealthInput{Binding: with(duplicated("m3"), reports(copyOn("m3", karmada.HealthHealthy, 1, 1))), Failed: "m1", Baseline: was("m3")}
+	require.Empty(t, in.Fewer())
+}
+
 // An OverridePolicy has the standby run fewer replicas than the scheduler gave it.
 //
 // Rules: R4.7-23.

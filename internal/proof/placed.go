@@ -3,7 +3,6 @@ package proof
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -125,18 +124,6 @@ func Ignored(b *karmada.Binding) string {
 	why, said := rules.UnsupportedShape(b)
 	if why == reason.SchedulingSuspended || why == reason.ForeignScheduler {
 		return said
-	}
-	return ""
-}
-
-// Unobserved says why the scheduler may never observe the newest generation, empty where it will: it ignores the
-// binding, or cannot place all of it. Where no cluster fits it answers, and takes every cluster out.
-func Unobserved(b *karmada.Binding) string {
-	if why := Ignored(b); why != "" {
-		return why
-	}
-	if s := b.Status.Scheduled; karmada.ScheduledFalse(b) && s.Reason != ScheduledNoClusterFit {
-		return strings.TrimPrefix(refusal(b), "; ")
 	}
 	return ""
 }

@@ -126,19 +126,17 @@ func TestAnswered(t *testing.T) {
 }
 
 // Rules: R4.9-20, R4.9-24.
-func TestUnobserved(t *testing.T) {
+func TestIgnored(t *testing.T) {
 	for name, tc := range map[string]struct {
 		binding *karmada.Binding
 		want    string
 	}{
-		"it answers":              {binding: duplicated("m1")},
-		"its scheduling is off":   {binding: with(duplicated("m1"), func(b *karmada.Binding) { b.SchedulingSuspended = true }), want: "its scheduling is suspended"},
-		"another scheduler's":     {binding: with(duplicated("m1"), func(b *karmada.Binding) { b.SchedulerName = "own" }), want: "scheduler \"own\""},
-		"no room for all of it":   {binding: with(duplicated("m1"), scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.T0)), want: "Scheduled=False, Unschedulable"},
-		"no cluster fits: an end": {binding: with(duplicated("m1"), scheduled(corev1.ConditionFalse, proof.ScheduledNoClusterFit, fixtures.T0))},
+		"it answers":            {binding: duplicated("m1")},
+		"its scheduling is off": {binding: with(duplicated("m1"), func(b *karmada.Binding) { b.SchedulingSuspended = true }), want: "its scheduling is suspended"},
+		"another scheduler's":   {binding: with(duplicated("m1"), func(b *karmada.Binding) { b.SchedulerName = "own" }), want: "scheduler \"own\""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := proof.Unobserved(tc.binding); tc.want == "" {
+			if got := proof.Ignored(tc.binding); tc.want == "" {
 				require.Empty(t, got)
 			} else {
 				require.Contains(t, got, tc.want)

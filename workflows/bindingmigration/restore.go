@@ -178,7 +178,7 @@ func (rs *restorer) restored() {
 }
 
 // observed reports whether the scheduler leaves the restored cluster in: it has observed that, or has had its time since
-// the write and may never observe it. What was written stands then.
+// the write and ignores the binding. What was written stands then.
 func (rs *restorer) observed(o activities.Observation) bool {
 	return o.Targeted && (o.Observed || o.Unobserved != "" && rs.restoreLate())
 }
