@@ -41,8 +41,10 @@ type Application struct {
 	ClusterUIDs []types.UID `json:"clusterUIDs,omitempty"`
 	// Terms has the mode of the clusters of Copies: observe where one of them is observed, empty where none is known.
 	Terms Terms `json:"terms"`
-	// Arrivals are those of the last failover of this application, where they were asked for.
-	Arrivals rules.Arrivals `json:"arrivals,omitempty"`
+	// Arrivals are those of the last failover of this application, where they were asked for; Left is the move that was
+	// taken over from that.
+	Arrivals rules.Arrivals   `json:"arrivals,omitempty"`
+	Left     *rules.Departure `json:"left,omitempty"`
 }
 
 // applicationAssessor judges the health of one application.
@@ -89,17 +91,15 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 	if err != nil {
 		return err
 	}
-	var left *rules.Departure
 	if r.Recall != "" && a.earlier != nil {
-		if out.Arrivals, left, err = a.earlier.Arrivals(ctx, r.Recall, r.Run); err != nil {
+		if out.Arrivals, out.Left, err = a.earlier.Arrivals(ctx, r.Recall, r.Run); err != nil {
 			return err
 		}
 	}
 	out.Copies = rules.CopiesOf(b, failsIn(fleet))
-	if err := a.readRevisions(ctx, b, r.Moves || left != nil, out.Copies); err != nil {
+	if err := a.readRevisions(ctx, b, r.Moves || out.Left != nil, out.Copies); err != nil {
 		return err
 	}
-	out.Arrivals = left.Arrived(out.Arrivals, out.Copies)
 	a.readModes(fleet, out)
 	return nil
 }

@@ -46,8 +46,10 @@ type ApplicationState struct {
 	Move    *Migration `json:"move,omitempty"`
 	Cluster string     `json:"cluster,omitempty"`
 	Before  []string   `json:"before,omitempty"`
-	// Revision is that of the copy which the last migration moved.
-	Revision string `json:"revision,omitempty"`
+	// Revision is that of the copy which the last migration moved. Left is a move that was taken over, until it is known
+	// where that arrived.
+	Revision string           `json:"revision,omitempty"`
+	Left     *rules.Departure `json:"left,omitempty"`
 	// Last is the result of the last migration.
 	Last *record.Result `json:"last,omitempty"`
 	// Checked is the cluster that may be left, as the pre-check says, empty before; Check its answer.

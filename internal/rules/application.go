@@ -131,12 +131,17 @@ type Departure struct {
 	Before   []string `json:"before"`
 }
 
-// Arrived keeps where copies of the revision that left are now; nil moved nothing.
-func (d *Departure) Arrived(a Arrivals, copies []CopyHealth) Arrivals {
+// Arrived keeps where copies of the revision that left are now, and what is still to arrive: nil once another copy than those
+// of before has a revision. Nil moved nothing.
+func (d *Departure) Arrived(a Arrivals, copies []CopyHealth) (Arrivals, *Departure) {
 	if d == nil {
-		return a
+		return a, nil
 	}
-	return a.Add(slices.DeleteFunc(slices.Clone(copies), func(c CopyHealth) bool { return c.Revision != d.Revision }), d.Before)
+	a = a.Add(slices.DeleteFunc(slices.Clone(copies), func(c CopyHealth) bool { return c.Revision != d.Revision }), d.Before)
+	if slices.ContainsFunc(copies, func(c CopyHealth) bool { return c.Revision != "" && !slices.Contains(d.Before, c.Cluster) }) {
+		d = nil
+	}
+	return a, d
 }
 
 // Add keeps where copies arrived that were not on a target before the move; a cluster that has an

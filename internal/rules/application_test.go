@@ -55,3 +55,27 @@ func TestArrivals_OnlyTheRevisionThatWasMovedThereCounts(t *testing.T) {
 	require.Equal(t, a, a.Without(copies))
 	require.Empty(t, a.Without([]rules.CopyHealth{{Cluster: "m2", Revision: "c"}}))
 }
+
+// Rules: R4.13-7.
+func TestDeparture_Arrived(t *testing.T) {
+	d := &rules.Departure{Revision: "one", Before: []string{"m1", "m2"}}
+	on := func(cluster, revision string) rules.CopyHealth {
+		return rules.CopyHealth{Cluster: cluster, Revision: revision}
+	}
+	for name, tc := range map[string]struct {
+		copies   []rules.CopyHealth
+		arrivals rules.Arrivals
+		left     *rules.Departure
+	}{
+		"it is not placed yet":        {copies: []rules.CopyHealth{on("m2", "one")}, left: d},
+		"its revision is not known":   {copies: []rules.CopyHealth{on("m2", "one"), on("m3", "")}, left: d},
+		"it arrived":                  {copies: []rules.CopyHealth{on("m2", "one"), on("m3", "one")}, arrivals: rules.Arrivals{{Cluster: "m3", Revision: "one"}}},
+		"another revision came there": {copies: []rules.CopyHealth{on("m3", "two")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			arrivals, left := d.Arrived(nil, tc.copies)
+			require.Equal(t, tc.arrivals, arrivals)
+			require.Equal(t, tc.left, left)
+		})
+	}
+}

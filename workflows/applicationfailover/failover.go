@@ -141,7 +141,7 @@ func (f *failover) wait(next step) {
 
 // look reads how the application stands, and moves its clocks on.
 func (f *failover) look() {
-	request := activities.ApplicationRequest{Key: f.st.Key, UID: f.st.Look.UID, Moves: len(f.st.Before) > 0}
+	request := activities.ApplicationRequest{Key: f.st.Key, UID: f.st.Look.UID, Moves: len(f.st.Before) > 0 || f.st.Left != nil}
 	if f.st.Look.UID == "" {
 		info := workflow.GetInfo(f.ctx).WorkflowExecution
 		request.Recall, request.Run = info.ID, info.RunID
@@ -157,11 +157,11 @@ func (f *failover) look() {
 		return
 	}
 	if f.st.Look.UID == "" {
-		f.st.Arrivals = seen.Arrivals
+		f.st.Arrivals, f.st.Left = seen.Arrivals, seen.Left
 	}
 	f.st.Look, f.st.Mode = seen, cmp.Or(f.st.Mode, seen.Terms.Mode)
 	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
-	f.st.Arrivals = f.st.Arrivals.Without(seen.Copies)
+	f.st.Arrivals, f.st.Left = f.st.Left.Arrived(f.st.Arrivals.Without(seen.Copies), seen.Copies)
 	arrive(f.st, seen.Copies)
 }
 

@@ -78,7 +78,7 @@ func (f *failover) paceChanged(p workflows.PaceChanged) {
 func (f *failover) move(clock rules.UnhealthyClock) {
 	st := f.st
 	st.Attempt++
-	st.Cluster, st.Revision, st.Before = clock.Cluster, clock.Revision, nil
+	st.Cluster, st.Revision, st.Before, st.Left = clock.Cluster, clock.Revision, nil, nil
 	params := f.migration(clock)
 	f.trail.Add(record.Audit{
 		Kind: record.AuditBindingBegun, Attempt: st.Attempt, Bindings: flow.About(st.Key), Resource: st.Look.Resource, Cause: record.CauseApplication,
@@ -192,10 +192,10 @@ func obeyed(o *workflows.MigrationOrder, r record.Result) *workflows.Order {
 	return &workflows.Order{Who: "an operator", Reason: r.Cause}
 }
 
-// left is the move that another failover took over, nil for none.
+// left is the move that another failover took over and that has not arrived as far as is known, nil for none.
 func left(st *workflows.ApplicationState) *rules.Departure {
 	if st.TakenBy == "" || len(st.Before) == 0 {
-		return nil
+		return st.Left
 	}
 	return &rules.Departure{Revision: st.Revision, Before: st.Before}
 }

@@ -255,6 +255,8 @@ func (a *affected) dropMissing(found map[string]bool) {
 		answer, err := flow.Run[activities.TargetingPage](ctx, activities.NameListTargeting, activities.ListRequest{Cluster: a.cluster, Missing: some})
 		if err != nil {
 			a.log.Error("could not read missing bindings", "error", err)
+			a.st.ListDirty = true
+			a.backOff()
 			return
 		}
 		for _, key := range answer.Gone {
