@@ -423,8 +423,8 @@ func TestWorkOf_TellsWhatItsSpecAndItsManifestSay(t *testing.T) {
 func TestWorkOf_OverriddenReplicas(t *testing.T) {
 	work := func(annotation, overriders, replicas string) *int64 {
 		list, _ := json.Marshal(`[{"policyName":"other","overriders":{}},{"policyName":"standby","overriders":{"plaintext":[` + overriders + `]}}]`)
-		return overriddenReplicas([]byte(`{"metadata":{"annotations":{"policy.karmada.io/` + annotation + `":` + string(list) + `}},
-			"spec":{"workload":{"manifests":[{"spec":{"paused":false` + replicas + `}}]}}}`))
+		return overriddenReplicas(manifestOf([]byte(`{"metadata":{"annotations":{"policy.karmada.io/` + annotation + `":` + string(list) + `}},
+			"spec":{"workload":{"manifests":[{"spec":{"paused":false` + replicas + `}}]}}}`)))
 	}
 	const one = `{"path":"/metadata/name","operator":"replace","value":"x"},{"path":"/spec/replicas","operator":"replace","value":1}`
 	for _, annotation := range []string{"applied-overrides", "applied-cluster-overrides"} {
@@ -435,7 +435,7 @@ func TestWorkOf_OverriddenReplicas(t *testing.T) {
 	require.Nil(t, work("applied-overrides", `{"path":"/spec/paused","value":1}`, `,"replicas":1`))
 	require.Nil(t, work("applied-else", one, `,"replicas":1`))
 	require.Nil(t, work("applied-overrides", "broken", `,"replicas":1`))
-	require.Nil(t, overriddenReplicas([]byte(`{}`)))
+	require.Nil(t, overriddenReplicas(manifestOf([]byte(`{}`))))
 }
 
 func TestWorkName_IsThatOfTheRecordedKarmada(t *testing.T) {

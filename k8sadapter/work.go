@@ -51,22 +51,21 @@ func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 	if err != nil {
 		return karmada.Work{}, err
 	}
-	work, manifest := DecodeWork(raw), manifestOf(raw)
+	work := DecodeWork(raw)
+	meta, manifest := manifestOf(raw)
 	work.RetainsReplicas = manifest != nil && b.Resource.GroupKind() == karmada.KindDeployment &&
 		manifest.Metadata.Labels[karmada.LabelRetainReplicas] == "true"
-	work.OverriddenReplicas = overriddenReplicas(raw)
+	work.OverriddenReplicas = overriddenReplicas(meta, manifest)
 	return work, nil
 }
 
 // overriddenReplicas are the replicas in the manifest of a Work where an override has put them there. Any other number may be
 // an old one, which Karmada has yet to replace by that of spec.clusters.
-func overriddenReplicas(raw []byte) *int64 {
-	var work workWire
+func overriddenReplicas(work metaWire, manifest *manifestWire) *int64 {
 	var spec struct {
 		Replicas *int64 `json:"replicas"`
 	}
-	manifest := manifestOf(raw)
-	if manifest == nil || json.Unmarshal(raw, &work) != nil || json.Unmarshal(manifest.Spec, &spec) != nil || spec.Replicas == nil {
+	if manifest == nil || json.Unmarshal(manifest.Spec, &spec) != nil || spec.Replicas == nil {
 		return nil
 	}
 	for _, annotation := range karmada.AppliedOverrides {
@@ -78,7 +77,7 @@ func overriddenReplicas(raw []byte) *int64 {
 				} `json:"plaintext"`
 			} `json:"overriders"`
 		}
-		_ = json.Unmarshal([]byte(work.Metadata.Annotations[annotation]), &policies) // one that cannot be read overrides nothing
+		_ = json.Unmarshal([]byte(work.Annotations[annotation]), &policies) // one that cannot be read overrides nothing
 		for _, policy := range policies {
 			for _, o := range policy.Overriders.Plaintext {
 				if o.Path == "/spec/replicas" && string(o.Value) == strconv.FormatInt(*spec.Replicas, 10) {
@@ -176,18 +175,18 @@ type manifestWire struct {
 	Spec json.RawMessage `json:"spec"`
 }
 
-// manifestOf is the first manifest in a Work, nil where there is none.
-func manifestOf(raw []byte) *manifestWire {
+// manifestOf is the first manifest in a Work, nil where there is none, and the metadata of the Work.
+func manifestOf(raw []byte) (metaWire, *manifestWire) {
 	var work workWire
 	if json.Unmarshal(raw, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
-		return nil
+		return metaWire{}, nil
 	}
-	return &work.Spec.Workload.Manifests[0]
+	return work.Metadata, &work.Spec.Workload.Manifests[0]
 }
 
 // workloadSpec is the spec of the first manifest in a Work, nil where there is none.
 func workloadSpec(raw []byte) (spec map[string]any) {
-	manifest := manifestOf(raw)
+	_, manifest := manifestOf(raw)
 	if manifest == nil || json.Unmarshal(manifest.Spec, &spec) != nil {
 		return nil
 	}
@@ -226,17 +225,17 @@ func workloadLabels(
 ) {
 	going := map[karmada.BindingKey]bool{}
 	for _, item := range items {
-		var work workWire
-		if json.Unmarshal(item, &work) != nil || len(work.Spec.Workload.Manifests) == 0 {
+		work, manifest := manifestOf(item)
+		if manifest == nil {
 			continue // the labels of a malformed Work are unknown
 		}
-		key, wanted := bindings[work.Metadata.Labels[label]]
+		key, wanted := bindings[work.Labels[label]]
 		if _, known := out[key]; !wanted || known && !going[key] {
 			continue
 		}
 		found := map[string]string{} // never nil: nil would mean unknown labels
-		maps.Copy(found, work.Spec.Workload.Manifests[0].Metadata.Labels)
-		out[key], going[key] = found, work.Metadata.DeletionTimestamp != nil
+		maps.Copy(found, manifest.Metadata.Labels)
+		out[key], going[key] = found, work.DeletionTimestamp != nil
 	}
 }
 
