@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lifeboat-failover/lifeboat/controller/orders"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
@@ -17,34 +18,44 @@ import (
 )
 
 // aim finds the workflow of an order.
-func (w *object) aim(ctx context.Context, s *session, verb order) (to orders.Target, scope queue.Scope, err error) {
-	switch scope, err = w.scope(ctx, s); {
-	case err != nil:
-		return to, scope, err
-	case w.cluster == "":
+func (w *object) aim(ctx context.Context, s *session, verb order) (to aimed, err error) {
+	scope, err := w.scope(ctx, s)
+	if err != nil {
+		return to, err
+	}
+	if w.cluster == "" {
 		to, err = s.aimBinding(ctx, scope.Binding, verb)
-		return to, scope, err
-	case verb.held: // the failover of a name that is none would end as Gone
+		to.scope = scope
+		return to, err
+	}
+	to = aimed{Target: s.sender().Target(w.cluster), scope: scope}
+	if verb.held { // the failover of a name that is none would end as Gone
 		err = s.exist(ctx, status.HistoryRequest{Cluster: w.cluster})
 	}
-	return s.sender().Target(w.cluster), scope, err
+	if scope.Binding.Name != "" {
+		to.also = func(ctx context.Context, name string) string {
+			application, _ := s.applicationOf(ctx, scope.Binding, verb.migration)
+			return application.also(name)
+		}
+	}
+	return to, err
 }
 
 // aimBinding finds the workflow of an order about a binding: the failover of its application while that moves it, or
 // where no failover of a cluster concerns it; such a one would move it whatever the other was told.
-func (s *session) aimBinding(ctx context.Context, key karmada.BindingKey, verb order) (orders.Target, error) {
+func (s *session) aimBinding(ctx context.Context, key karmada.BindingKey, verb order) (aimed, error) {
 	application, silent := s.applicationOf(ctx, key, verb.migration)
 	if application.moves || application.runs && verb.application != nil && *verb.application {
-		return application.Target, nil
+		return aimed{Target: application.Target, also: func(ctx context.Context, name string) string { return s.clusterAlso(ctx, name, key) }}, nil
 	}
 	cluster, err := s.clusterOf(ctx, key, verb.held)
 	switch {
 	case application.runs && !verb.held && errors.Is(err, orders.ErrNotFound):
-		return application.Target, nil
+		return aimed{Target: application.Target}, nil
 	case err == nil && silent != nil:
 		err = unseen(key, []string{cluster}, fmt.Errorf("cannot read whether the failover of its application moves %s: %w", key, silent))
 	}
-	return s.sender().Target(cluster), err
+	return aimed{Target: s.sender().Target(cluster), also: func(_ context.Context, name string) string { return application.also(name) }}, err
 }
 
 // scope is the object in the terms of the workflows. A binding is looked up in Karmada.
@@ -61,15 +72,24 @@ func (w *object) scope(ctx context.Context, s *session) (queue.Scope, error) {
 	if err != nil {
 		return queue.Scope{}, err
 	}
+	key, err := s.keyOf(ctx, ref)
+	if _, known := ref.Key(); known {
+		err = s.exist(ctx, status.HistoryRequest{Binding: key})
+	}
+	return queue.ScopeOf(key), err
+}
+
+// keyOf is the name of a binding. A workload is looked up in Karmada.
+func (s *session) keyOf(ctx context.Context, ref subject.Ref) (karmada.BindingKey, error) {
 	if key, known := ref.Key(); known {
-		return queue.ScopeOf(key), s.exist(ctx, status.HistoryRequest{Binding: key})
+		return key, nil
 	}
-	karmada, err := s.reader()
+	in, err := s.reader()
 	if err != nil {
-		return queue.Scope{}, err
+		return karmada.BindingKey{}, err
 	}
-	b, err := ref.Find(ctx, karmada)
-	return queue.ScopeOf(b.Key), err
+	b, err := ref.Find(ctx, in)
+	return b.Key, err
 }
 
 // clusterOf finds the one failover that concerns a binding: among those that run and, with held, by the hold tasks
@@ -99,11 +119,12 @@ func (s *session) concerning(ctx context.Context, key karmada.BindingKey, held b
 	if err != nil {
 		return nil, err
 	}
+	binding := sync.OnceValues(func() (karmada.Binding, error) { return s.binding(ctx, key) })
 	concerned, errs := make([]bool, len(running)), make([]error, len(running))
 	status.Each(len(running), func(n int) {
 		var x workflows.Explanation
 		if x, errs[n] = source.Explain(ctx, running[n], workflows.ExplainRequest{Binding: key}); errs[n] == nil {
-			concerned[n], errs[n] = s.concerns(ctx, &x, key, held)
+			concerned[n], errs[n] = concerns(&x, binding, held)
 		}
 	})
 	var silent []string
@@ -124,14 +145,14 @@ func (s *session) concerning(ctx context.Context, key karmada.BindingKey, held b
 
 // concerns reports whether a failover has a binding in its queue, or on its way. One that does not know all its bindings
 // yet is about to list it, if the binding is on its cluster; such a one holds no copy of it.
-func (s *session) concerns(ctx context.Context, x *workflows.Explanation, key karmada.BindingKey, held bool) (bool, error) {
+func concerns(x *workflows.Explanation, binding func() (karmada.Binding, error), held bool) (bool, error) {
 	if x.Move != nil || x.Item != nil && x.Item.State != queue.Idle {
 		return true, nil
 	}
 	if !x.Unlisted || held {
 		return false, nil
 	}
-	b, err := s.binding(ctx, key)
+	b, err := binding()
 	_, at := b.Target(x.Cluster)
 	return at >= 0, err
 }
@@ -167,23 +188,25 @@ func (s *session) applicationOf(ctx context.Context, key karmada.BindingKey, mig
 	return of, err
 }
 
-// also names the failover that concerns a binding beside the one that got an order: of a cluster beside that of its
-// application, or the reverse. Empty where there is none, or none that answers.
-func (s *session) also(ctx context.Context, verb order, name string, to orders.Target, key karmada.BindingKey) string {
-	application, _ := s.applicationOf(ctx, key, verb.migration)
+// also names the failover of an application, where one runs beside that of a cluster, which got the order.
+func (of ofApplication) also(verb string) string {
 	switch {
-	case to.WorkflowID == application.WorkflowID:
-		clusters, _ := s.concerning(ctx, key, false)
-		if len(clusters) == 0 {
-			return ""
-		}
-		return fmt.Sprintf("the failover of %s concerns it, too: lifeboat %s %s --cluster %s, with the same flags", strings.Join(clusters, " and "), name, key, clusters[0])
-	case application.moves && name != workflows.UpdateSkip && name != workflows.UpdatePrioritise:
-		return fmt.Sprintf("the failover of its application moves it, too: lifeboat %s %s, with the same flags", name, key)
-	case application.runs:
+	case of.moves && verb != workflows.UpdateSkip && verb != workflows.UpdatePrioritise:
+		return fmt.Sprintf("the failover of its application moves it, too: lifeboat %s %s, with the same flags", verb, of.Name)
+	case of.runs:
 		return "the failover of its application runs, too, and did not get this order"
 	}
 	return ""
+}
+
+// clusterAlso names the failovers of clusters that concern a binding, where that of its application got the order. Empty
+// where there is none, or none that answers.
+func (s *session) clusterAlso(ctx context.Context, verb string, key karmada.BindingKey) string {
+	clusters, _ := s.concerning(ctx, key, false)
+	if len(clusters) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the failover of %s concerns it, too: lifeboat %s %s --cluster %s, with the same flags", strings.Join(clusters, " and "), verb, key, clusters[0])
 }
 
 // heldOn are the clusters on which a Lifeboat task holds a copy of a binding, none for an unknown binding.

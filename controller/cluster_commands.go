@@ -14,7 +14,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
-	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -223,8 +222,8 @@ func (a *app) giveCluster(cmd *cobra.Command, verb order, g *ordering, cluster s
 	if cluster == orders.Fleet {
 		return process.Usage(cmd, "want the name of a cluster")
 	}
-	return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
+	return a.give(cmd, verb, g, cluster, func(ctx context.Context, s *session) (aimed, error) {
 		// The failover of a name that is none would end as Gone.
-		return s.sender().Target(cluster), queue.Scope{}, s.exist(ctx, status.HistoryRequest{Cluster: cluster})
+		return aimed{Target: s.sender().Target(cluster)}, s.exist(ctx, status.HistoryRequest{Cluster: cluster})
 	})
 }

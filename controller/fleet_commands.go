@@ -12,7 +12,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/controller/watch"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
-	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/spf13/cobra"
@@ -55,8 +54,8 @@ pace.unhealthyThreshold the slower rate applies, and a pause always wins.`,
 			rate.Order = o.Order
 			return rate
 		})
-		return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (orders.Target, queue.Scope, error) {
-			return s.sender().Target(orders.Fleet), queue.Scope{}, nil
+		return a.give(cmd, verb, g, "the fleet", func(_ context.Context, s *session) (aimed, error) {
+			return aimed{Target: s.sender().Target(orders.Fleet)}, nil
 		})
 	}
 	return cmd

@@ -153,7 +153,7 @@ func (a *app) objectOrder(verb order) *cobra.Command {
 				return err
 			}
 		}
-		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (orders.Target, queue.Scope, error) {
+		return a.give(cmd, verb, g, w.named(), func(ctx context.Context, s *session) (aimed, error) {
 			return w.aim(ctx, s, verb)
 		})
 	}

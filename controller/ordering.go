@@ -41,8 +41,16 @@ type order struct {
 	after func(cmd *cobra.Command, s *session, out *orderAnswer) error
 }
 
-// aimFunc finds the workflow of an order, and what the order is about there.
-type aimFunc func(ctx context.Context, s *session) (orders.Target, queue.Scope, error)
+// aimed is the workflow of an order, and what the order is about there.
+type aimed struct {
+	orders.Target
+	scope queue.Scope
+	// also names another failover that concerns the binding and does not get the order, empty without one; nil: there is none.
+	also func(ctx context.Context, verb string) string
+}
+
+// aimFunc finds the workflow of an order.
+type aimFunc func(ctx context.Context, s *session) (aimed, error)
 
 type sendFunc func(d orders.Sender, ctx context.Context, to orders.Target, o workflows.ScopedOrder) (string, error)
 
@@ -144,7 +152,7 @@ func (a *app) give(cmd *cobra.Command, verb order, g *ordering, name string, aim
 
 // send finds the workflow of an order, and sends the order to it.
 func (s *session) send(cmd *cobra.Command, verb order, g *ordering, aim aimFunc) (orderAnswer, error) {
-	to, scope, err := aim(cmd.Context(), s)
+	to, err := aim(cmd.Context(), s)
 	if err != nil {
 		return orderAnswer{}, err
 	}
@@ -152,12 +160,12 @@ func (s *session) send(cmd *cobra.Command, verb order, g *ordering, aim aimFunc)
 		Verb: cmd.CalledAs(), NotChanged: verb.unchanged,
 		Cluster: to.Name, WorkflowID: to.WorkflowID, Link: s.source().Link(to.WorkflowID),
 	}
-	if scope != (queue.Scope{}) {
-		out.Whom = scope.String()
+	if to.scope != (queue.Scope{}) {
+		out.Whom = to.scope.String()
 	}
-	out.Answer, err = verb.send(s.sender(), cmd.Context(), to, workflows.ScopedOrder{Order: g.by, Scope: scope})
-	if err == nil && scope.Binding.Name != "" {
-		out.Also = s.also(cmd.Context(), verb, out.Verb, to, scope.Binding)
+	out.Answer, err = verb.send(s.sender(), cmd.Context(), to.Target, workflows.ScopedOrder{Order: g.by, Scope: to.scope})
+	if err == nil && to.also != nil {
+		out.Also = to.also(cmd.Context(), out.Verb)
 	}
 	return out, s.noFailover(cmd.Context(), to.Name, err)
 }

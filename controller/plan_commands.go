@@ -198,13 +198,9 @@ func (a *app) runExplain(cmd *cobra.Command, o explainOptions, ref subject.Ref) 
 	}
 	defer s.close()
 	explainer := explain.Source{Source: source, Alone: status.Source{Instance: s.config.Instance, UI: s.config.UIURL}}
-	key, known := ref.Key()
-	if !known {
-		b, err := ref.Find(cmd.Context(), source.Karmada)
-		if err != nil {
-			return err
-		}
-		key = b.Key
+	key, err := s.keyOf(cmd.Context(), ref)
+	if err != nil {
+		return err
 	}
 	trail, err := readTrail(cmd, s.config, o.trail, explain.About(key, s.config.Instance))
 	if err != nil {

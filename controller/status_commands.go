@@ -137,7 +137,7 @@ type historyOptions struct {
 	status.HistoryRequest
 	form      show.Form
 	namespace string
-	workload  *subject.Ref // nil: the binding itself is named, or none
+	ref       *subject.Ref // the binding or its workload, nil: none is named
 	trail     string       // where the audit trail is; empty follows the configuration
 }
 
@@ -186,24 +186,7 @@ func (o *historyOptions) read(arg string) error {
 		return nil
 	}
 	ref, err := subject.Parse(arg, o.namespace)
-	var named bool
-	if o.Binding, named = ref.Key(); !named {
-		o.workload = &ref
-	}
-	return err
-}
-
-// find reads the binding of a workload.
-func (o *historyOptions) find(ctx context.Context, s *session) error {
-	if o.workload == nil {
-		return nil
-	}
-	in, err := s.reader()
-	if err != nil {
-		return err
-	}
-	b, err := o.workload.Find(ctx, in)
-	o.Binding = b.Key
+	o.ref = &ref
 	return err
 }
 
@@ -212,8 +195,10 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.find(cmd.Context(), s); err != nil {
-		return err
+	if o.ref != nil {
+		if o.Binding, err = s.keyOf(cmd.Context(), *o.ref); err != nil {
+			return err
+		}
 	}
 	trail, err := readTrail(cmd, s.config, o.trail, o.Ours(s.config.Instance))
 	if err != nil {

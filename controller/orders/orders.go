@@ -137,13 +137,13 @@ func explain(to Target, name string, o any, err error) error {
 func late(to Target, name string, o any) string {
 	taint, _ := o.(workflows.TaintOrder)
 	back := map[string]string{
-		workflows.UpdateDrain: "drain %s --end", workflows.UpdateUndrain: "drain %s",
-		workflows.UpdateTaint: "taint %s " + taint.Taint + "-", workflows.UpdateUntaint: "taint %s " + cmp.Or(taint.Taint, "<key>:<effect>"),
+		workflows.UpdateDrain: "drain " + to.Name + " --end", workflows.UpdateUndrain: "drain " + to.Name,
+		workflows.UpdateTaint: "taint " + to.Name + " " + taint.Taint + "-", workflows.UpdateUntaint: "taint " + to.Name + " " + cmp.Or(taint.Taint, "<key>:<effect>"),
 	}[name]
 	if back == "" {
 		return ""
 	}
-	return fmt.Sprintf(" The order may still be carried out: lifeboat status %s shows it, lifeboat "+back+" --reason ... takes it back", to.Name, to.Name)
+	return fmt.Sprintf(" The order may still be carried out: lifeboat status %s shows it, lifeboat %s --reason ... takes it back", to.Name, back)
 }
 
 // closingTries is how often an order is sent to a failover that is closing.

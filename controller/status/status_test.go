@@ -212,7 +212,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 type bindings struct {
 	all  []karmada.Binding
 	err  error
-	read *int // how often; nil: nobody counts
+	read *int // counts the reads, nil counts none
 }
 
 func (b bindings) Bindings(context.Context, activities.Page) (activities.BindingPage, error) {
