@@ -383,8 +383,8 @@ func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) 
 	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, s.world.Peek(key).Clusters)
 }
 
-// The scheduler never observes what was put back: it is told not to look. What was
-// written stands, once it has had its time. One that only takes longer is waited for, and nobody is told of a hold.
+// The scheduler never observes what was put back: it is told not to look. After restoreWait the write
+// stands. A scheduler that only takes longer is waited for, and the attention claims no hold.
 //
 // Rules: R4.9-20, R4.9-24, R4.9-28.
 func TestARestoreThatTheSchedulerNeverObservesIsComplete(t *testing.T) {

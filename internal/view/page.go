@@ -50,10 +50,13 @@ func (p *page) fact(name, value string) {
 	}
 }
 
+// Clock shows a moment in full, with its date.
+func Clock(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
+
 // asOf is when the page was written: at the last event, not when it is read. While no worker runs, the page
 // still shows moments that have passed.
 func (p *page) asOf(now time.Time, over bool) {
-	p.AsOf = now.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	p.AsOf = Clock(now)
 	if !over {
 		p.AsOf += ". If something below was due more than a minute ago, " + p.link("no worker answers", "a-worker-is-silent")
 	}

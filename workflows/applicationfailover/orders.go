@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -70,15 +71,15 @@ func (f *failover) refuseScoped(o workflows.ScopedOrder) error {
 func (f *failover) refuseResume(o workflows.Resume) error {
 	switch {
 	case o.Enforce && f.st.Mode == rules.ModeEnforce:
-		return flow.Refused(enforcesAlready)
+		return flow.Refused(flow.EnforcesAlready)
+	case o.Enforce && f.enforce != nil:
+		return flow.Refused("ordered already by " + f.enforce.Order.Who)
 	case o.Enforce:
 	case f.st.Paused == nil && f.st.Stopped == nil:
 		return flow.Refused("it is neither paused nor cancelled")
 	}
 	return f.refuseScoped(o.ScopedOrder)
 }
-
-const enforcesAlready = "this failover enforces already"
 
 func (f *failover) refuseSnooze(o workflows.SnoozeOrder) error {
 	if _, wrong := queue.SnoozeFor(o.For); wrong != "" {
@@ -119,9 +120,6 @@ func (f *failover) resumeOrEnforce(ctx workflow.Context, o workflows.Resume) (st
 	if !o.Enforce {
 		return f.resume(o), nil
 	}
-	if f.enforce != nil {
-		return "", flow.Refused("ordered already by " + f.enforce.Order.Who)
-	}
 	asked := &flow.Enforcement{Order: o.Order, Paused: f.st.Paused, Stopped: f.st.Stopped}
 	f.enforce, f.dirty = asked, true
 	return asked.Await(ctx, func() bool { return f.st.Phase.Terminal() })
@@ -133,7 +131,7 @@ func (f *failover) obeyEnforce(asked *flow.Enforcement) {
 	switch {
 	case asked == nil || st.Look.Gone: // its end is the answer
 	case st.Mode == rules.ModeEnforce:
-		asked.End("", flow.Refused(enforcesAlready))
+		asked.End("", flow.Refused(flow.EnforcesAlready))
 	case st.Look.Unfit.Reason != reason.None:
 		asked.End("", flow.Refused("it is "+string(st.Look.Unfit.Reason)+": "+st.Look.Unfit.Message))
 	case st.Look.Terms.Mode != rules.ModeEnforce:
@@ -158,7 +156,7 @@ func (f *failover) snooze(o workflows.SnoozeOrder) string {
 		f.st.Snoozed = &workflows.Snooze{ScopedOrder: o.ScopedOrder, At: f.now(), Until: until}
 	}
 	f.dirty = true
-	return "snoozed until " + flow.Clock(f.st.Snoozed.Until)
+	return "snoozed until " + view.Clock(f.st.Snoozed.Until)
 }
 
 // approve lets the next move begin, whatever rule asks, and however often it has moved.

@@ -150,7 +150,7 @@ func (w *wholeOrders) noEnforcing() string {
 	case err != nil && !early:
 		return "it is " + string(w.st.Phase) + ": there is nothing left to enforce"
 	case w.enforcing():
-		return "this failover enforces already"
+		return flow.EnforcesAlready
 	default:
 		return ""
 	}

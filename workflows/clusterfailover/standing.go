@@ -12,6 +12,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -72,7 +73,7 @@ func (s *standing) refuseSnooze(o workflows.SnoozeOrder) error {
 	}
 	if at := s.st.Queue.Find(o.Binding); o.One() && at >= 0 {
 		if due, why := s.st.Queue.Due(s.now(), &s.st.Items[at]); why.Affected && due.After(s.now().Add(d)) {
-			return flow.Refused(fmt.Sprintf("it is not due before %s, which is later: a snooze never brings a due time forward", flow.Clock(due)))
+			return flow.Refused(fmt.Sprintf("it is not due before %s, which is later: a snooze never brings a due time forward", view.Clock(due)))
 		}
 	}
 	return roomFor(s.st.Snoozes, o.Scope)
@@ -86,7 +87,7 @@ func (s *standing) snooze(o workflows.SnoozeOrder) string {
 	s.trail.ordered(workflows.UpdateSnooze, o.Order, o.Scope, "until", moment(z.Until))
 	s.st.StandingOrders.Snooze(z)
 	s.reindex()
-	out := fmt.Sprintf("snoozed %s until %s: %d due times moved later", o.Scope, flow.Clock(z.Until), n.sooner)
+	out := fmt.Sprintf("snoozed %s until %s: %d due times moved later", o.Scope, view.Clock(z.Until), n.sooner)
 	if n.later > 0 {
 		out += fmt.Sprintf(", %d were later already and stay", n.later)
 	}

@@ -5,6 +5,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// EnforcesAlready refuses an order to enforce where nothing is observed.
+const EnforcesAlready = "this failover enforces already"
+
 // Enforcement is an operator's order to turn a failover that observes into one that enforces, until the main loop
 // answers it.
 type Enforcement struct {

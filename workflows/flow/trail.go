@@ -300,9 +300,6 @@ func (s *TrailWriter) Finish() (lost int) {
 // About names one binding in a record.
 func About(key karmada.BindingKey) []string { return []string{key.String()} }
 
-// Clock shows a moment to an operator, in the answer to an order.
-func Clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
-
 // Yes is what a record says of a switch; nothing where it is off.
 func Yes(on bool) string {
 	if on {
