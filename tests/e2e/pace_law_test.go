@@ -141,6 +141,9 @@ func (s *scene) holdsLaw(row lawRow, name string) {
 func (s *scene) firstWrites() (times []time.Time) {
 	first := map[string]time.Time{}
 	for _, a := range s.writes() {
+		if a.Object.Namespace != s.namespace() {
+			continue // the rows before this one have bindings of the same names
+		}
 		if at, known := first[a.Object.Name]; strings.HasSuffix(a.Object.Resource, "bindings") && (!known || a.Received.Before(at)) {
 			first[a.Object.Name] = a.Received
 		}
