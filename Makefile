@@ -147,13 +147,13 @@ pace: toolchain lab-bin build ## Hold 200 evictions to the pace on real servers,
 	grep -a -e '^stories: pace: ' -e '^ *--- FAIL' .test/pace.log || tail -40 .test/pace.log; exit $$status
 
 .PHONY: bench
-bench: $(if $(filter postgres,$(TEMPORAL)),postgres) toolchain lab-bin build ## Measure a failover of N="300 3000" bindings on real servers, at unlimited pace, RUNS=6 times, SCHEDULER="instant slow", WORKERS="1 2 4", among FLEET=100000 bindings and CLUSTERS=500, of which FAILOVERS=2 fail; writes .test/bench.json, .table, .svg and .txt, BASELINE=<copy of an earlier bench.txt> compares (TEMPORAL=postgres, PROFILE=mutex or block)
+bench: $(if $(filter postgres,$(TEMPORAL)),postgres) toolchain lab-bin build ## Measure a failover of N="300 3000" bindings on real servers, at unlimited pace, RUNS=6 times, SCHEDULER="instant slow", WORKERS="1 2 4", among FLEET=100000 bindings and CLUSTERS=500, of which FAILOVERS=2 fail, or how soon the rest is abandoned at a recovery after RECOVERY=300 evictions; writes .test/bench.json, .table, .svg and .txt, BASELINE=<copy of an earlier bench.txt> compares (TEMPORAL=postgres, PROFILE=mutex or block)
 	@case "$(BASELINE)" in "") ;; .test/bench.txt | *.json) echo "BASELINE=$(BASELINE): give a copy of the bench.txt of an earlier make bench" >&2; exit 2;; *) [ -f "$(BASELINE)" ] || { echo "BASELINE: there is no file $(BASELINE)" >&2; exit 2; };; esac
 	@mkdir -p .test && rm -f .test/bench.json
 	@for scheduler in $(or $(SCHEDULER),instant); do for workers in $(or $(WORKERS),1); do \
 		for n in $(if $(filter-out file default undefined,$(origin N)),$(N),300); do for run in $$(seq $(or $(RUNS),1)); do \
 		go test -count=1 -timeout 0 -v ./tests/e2e -run 'TestBench$$' -measure $$n -measure-scheduler $$scheduler -measure-workers $$workers -measure-profile $(or $(PROFILE),profile) \
-		-measure-fleet $(or $(FLEET),0) -measure-clusters $(or $(CLUSTERS),4) -measure-failovers $(or $(FAILOVERS),1) \
+		-measure-fleet $(or $(FLEET),0) -measure-clusters $(or $(CLUSTERS),4) -measure-failovers $(or $(FAILOVERS),1) -measure-recovery $(or $(RECOVERY),0) \
 		-measure-to "$(CURDIR)/.test/bench" $(if $(TEMPORAL),-temporal-database $(TEMPORAL)) >.test/bench.log 2>&1 && status=0 || status=$$?; \
 		grep -a '^stories: bench: ' .test/bench.log || true; [ $$status = 0 ] || { tail -40 .test/bench.log; exit $$status; }; done; done; done; done
 	@cat .test/bench.table

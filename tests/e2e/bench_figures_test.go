@@ -9,9 +9,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/require"
 )
 
 // measurement is one failover as bench.json has it: a list, one a line.
@@ -22,6 +24,7 @@ type measurement struct {
 	Fleet     int      `json:"fleet,omitempty"` // bindings in all, where others stand beside
 	Clusters  int      `json:"clusters"`
 	Failovers int      `json:"failovers"`
+	Recovery  int      `json:"recovery,omitempty"` // so many were evicted when the clusters came back; 0: they did not
 	Figures   []figure `json:"figures"`
 	// Curves are the seconds since the NoExecute taint at which bindings were evicted, placed and released, in order.
 	Curves [3][]float64 `json:"curves"`
@@ -40,20 +43,24 @@ type figure struct {
 
 // setting is what measurements are compared by.
 func (m *measurement) setting() string {
-	return fmt.Sprintf("bindings=%d/scheduler=%s/workers=%d%s", m.Bindings, m.Scheduler, m.Workers, m.size("/fleet=%d/clusters=%d/failovers=%d"))
+	return fmt.Sprintf("bindings=%d/scheduler=%s/workers=%d%s", m.Bindings, m.Scheduler, m.Workers, m.size("/fleet=%d/clusters=%d/failovers=%d", "/recovery=%d"))
 }
 
 func (m *measurement) title() string {
 	return fmt.Sprintf("%d bindings, scheduler %s, workers %d%s", m.Bindings, m.Scheduler, m.Workers,
-		m.size("; %d bindings in all, %d clusters, of which %d failed"))
+		m.size("; %d bindings in all, %d clusters, of which %d failed", "; recovery after %d evictions"))
 }
 
 // size names what is not so in most measurements, empty where all of it is.
-func (m *measurement) size(format string) string {
-	if m.Fleet == 0 && m.Clusters == defaultClusters && m.Failovers == 1 {
-		return ""
+func (m *measurement) size(format, recovery string) string {
+	size := ""
+	if m.Fleet != 0 || m.Clusters != defaultClusters || m.Failovers != 1 {
+		size = fmt.Sprintf(format, m.Fleet, m.Clusters, m.Failovers)
 	}
-	return fmt.Sprintf(format, m.Fleet, m.Clusters, m.Failovers)
+	if m.Recovery > 0 {
+		size += fmt.Sprintf(recovery, m.Recovery)
+	}
+	return size
 }
 
 func (m *measurement) group(name string) { m.groupName = name }
@@ -95,6 +102,7 @@ func (m *measurement) timed(seen *moments) {
 	m.add("released-p50-sec", released[last/2])
 	m.add("released-p99-sec", released[last*99/100])
 	m.add("last-released-sec", released[last])
+	m.add("placed-to-released-p50-sec", seen.heldAfterPlaced()[last/2])
 	m.group("rate")
 	m.add("evicted/sec", float64(last)/max(evicted[last]-evicted[0], 1e-9), patches)
 	m.add("released/sec", float64(last)/max(released[last]-released[0], 1e-9), starts)
@@ -103,6 +111,38 @@ func (m *measurement) timed(seen *moments) {
 		longest = max(longest, evicted[i+1]-evicted[i])
 	}
 	m.add("longest-pause-sec", longest)
+}
+
+// recovered measures a recovery in the middle: from the moment at which the API server says Ready to the workflow task
+// that abandons all that is pending, the window of the rule aside.
+func (m *measurement) recovered(s *scene, seen *moments, failing []string) {
+	s.await("enough are evicted", func() (bool, string) { return seen.evictedBy(*benchRecovery) })
+	abandoned, slowest := 0, time.Duration(0)
+	for i, ended := range s.recover(failing) {
+		for _, a := range ended.Attempts {
+			abandoned += a.Counts["Abandoned"]
+		}
+		settling := s.entered(failoverID(failing[i]), "Settling")
+		slowest = max(slowest, settling.Sub(seen.ready(failing[i]))-benchWindow)
+	}
+	require.Positive(s, abandoned, "some were pending when the clusters came back")
+	m.group("recovery")
+	m.add("abandoned", float64(abandoned))
+	m.add("abandoned-sec", slowest.Seconds())
+}
+
+// entered is when a workflow first showed a phase.
+func (s *scene) entered(id, phase string) time.Time {
+	for _, run := range s.runsOf("WorkflowId = '" + id + "'") {
+		for _, e := range s.eventsOf(id, run.run) {
+			shown := e.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()["LifeboatPhase"]
+			if strings.Contains(string(shown.GetData()), phase) {
+				return e.EventTime.AsTime()
+			}
+		}
+	}
+	require.Fail(s, id+" never was in phase "+phase)
+	return time.Time{}
 }
 
 // counted is what it took in requests and events, from an offset in the audit log on.
@@ -137,16 +177,22 @@ func (m *measurement) counted(s *scene, failing []string, requests, pacer int64)
 }
 
 // measured are the processes that a benchmark shows: Lifeboat's, then the lab's and its own.
-var measured = []string{"lifeboat-worker", "lifeboat", "temporal-dev", "kube-apiserver", "etcd", "lab", "e2e.test"}
+var measured = []string{"lifeboat-worker", "lifeboat", "temporal-dev", "postgres", "kube-apiserver", "etcd", "lab", "e2e.test"}
 
 // used is what the processes took meanwhile.
 func (m *measurement) used(before, after map[string]usage) {
 	m.group("processor, per migration")
 	for _, name := range measured {
+		if after[name].seconds == 0 {
+			continue // no PostgreSQL runs
+		}
 		m.add("ms-"+name, (after[name].seconds-before[name].seconds)*1000/float64(m.Bindings))
 	}
 	m.group("memory, peak")
 	for _, name := range measured {
+		if after[name].peak == 0 {
+			continue
+		}
 		m.add("MB-"+name, after[name].peak)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,7 +23,8 @@ type moments struct {
 	from []string
 
 	mu                        sync.Mutex
-	tainted                   time.Time // the first one, NoExecute
+	tainted                   time.Time            // the first one, NoExecute
+	well                      map[string]time.Time // when a tainted cluster was Ready again
 	home                      map[string]bool
 	evicted, placed, released map[string]time.Time
 	broken                    error
@@ -30,7 +32,7 @@ type moments struct {
 
 func newMoments(from []string) *moments {
 	return &moments{
-		from: from, home: map[string]bool{},
+		from: from, home: map[string]bool{}, well: map[string]time.Time{},
 		evicted: map[string]time.Time{}, placed: map[string]time.Time{}, released: map[string]time.Time{},
 	}
 }
@@ -39,9 +41,16 @@ func newMoments(from []string) *moments {
 func (m *moments) note(v version) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if v.Object.GetNamespace() == "" && slices.Contains(m.from, v.Object.GetName()) {
-		if m.tainted.IsZero() && strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
+	if name := v.Object.GetName(); v.Object.GetNamespace() == "" && slices.Contains(m.from, name) {
+		c, err := decode[cluster](v.Object)
+		if m.broken = errors.Join(m.broken, err); err != nil || !strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
+			return
+		}
+		if m.tainted.IsZero() {
 			m.tainted = v.Seen
+		}
+		if m.well[name].IsZero() && c.ready() {
+			m.well[name] = v.Seen
 		}
 		return
 	}
@@ -76,6 +85,20 @@ func (m *moments) over(bindings int) (ok bool, seen string) {
 	return len(m.released) == bindings, fmt.Sprintf("%d of %d are released; %v", len(m.released), bindings, m.broken)
 }
 
+// evictedBy: so many bindings were evicted, at the least.
+func (m *moments) evictedBy(bindings int) (ok bool, seen string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.evicted) >= bindings, fmt.Sprintf("%d of %d are evicted; %v", len(m.evicted), bindings, m.broken)
+}
+
+// ready is when a tainted cluster was seen Ready again.
+func (m *moments) ready(cluster string) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.well[cluster]
+}
+
 // since are times in seconds since the taint, in order.
 func (m *moments) since(all map[string]time.Time) []float64 {
 	m.mu.Lock()
@@ -86,6 +109,17 @@ func (m *moments) since(all map[string]time.Time) []float64 {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// heldAfterPlaced is for how many seconds each binding was still held once it was placed, in order.
+func (m *moments) heldAfterPlaced() (seconds []float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, at := range m.placed {
+		seconds = append(seconds, m.released[key].Sub(at).Seconds())
+	}
+	slices.Sort(seconds)
+	return seconds
 }
 
 // auditSize is the length of the audit log in bytes.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ var curves = [3]struct{ name, colour string }{
 // plot draws how many bindings were evicted, placed and released over the seconds since the taint, as SVG: a panel
 // for each setting, a curve for each run.
 func plot(all []measurement) string {
-	settings := bySetting(all)
+	settings := bySetting(slices.DeleteFunc(slices.Clone(all), func(m measurement) bool { return m.Recovery > 0 }))
 	var out strings.Builder
 	height := panelHeight * float64(len(settings))
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" font-family="sans-serif" font-size="13">`+"\n"+
