@@ -84,6 +84,42 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 	}
 }
 
+// A Service keeps its old copy for as long as that of a workload of its policy is held, and an operator releases it all
+// the same.
+//
+// Rules: R4.7-61.
+func TestRelease_WorkloadOfItsPolicyIsHeld_IsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		held    bool // the workload of its policy
+		ordered bool
+		reason  reason.Reason
+	}{
+		"the workload is held":           {held: true, reason: reason.HeldForParents},
+		"the workload is held: an order": {held: true, ordered: true, reason: reason.Written},
+		"the workload has moved":         {reason: reason.Written},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ref := moved(t)
+			ofPolicy := map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}
+			b.world.Change(ref.Key, func(x *karmada.Binding) {
+				x.Resource.APIVersion, x.Resource.Kind, x.Annotations = "v1", "Service", ofPolicy
+				x.Replicas, x.Workload = 0, false
+			})
+			b.bind("web", func(x *karmada.Binding) {
+				x.Annotations, x.Workload, x.Clusters = ofPolicy, true, on("m2")
+			})
+			if c.held {
+				b.held(appKey("web"), karmada.TaskReason, "")
+			}
+			r := healthy(ref)
+			r.Ordered = c.ordered
+			out := b.release(r)
+			require.Equal(t, c.reason, out.Reason, "%+v", out)
+			require.Equal(t, c.reason == reason.HeldForParents, out.Message == "waits for 1 workload of PropagationPolicy shop/cart held on m1, shop/web first", out.Message)
+		})
+	}
+}
+
 // scaledToZero: the scheduler has seen 0 replicas, and dropped every cluster.
 func scaledToZero(x *karmada.Binding) { x.Clusters, x.Replicas, x.HasRequirements = nil, 0, true }
 

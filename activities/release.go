@@ -3,6 +3,7 @@ package activities
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -135,10 +136,35 @@ func (a releaser) whyNotYet(
 		return look.Placed.Reason, look.Placed.Message, nil
 	}
 	v, err := a.proofs(ctx, r, b, fleet, look)
-	if err != nil || v.OK {
+	switch {
+	case err != nil:
+		return reason.None, "", err
+	case !v.OK:
+		return v.Reason, v.Message, nil
+	case r.Ordered || look.Purge == karmada.PurgeDirectly:
+		return reason.None, "", nil
+	}
+	return a.servesHeld(ctx, b, r.Cluster)
+}
+
+// servesHeld keeps the old copy of what comes with a workload, a Service or a ConfigMap, for as long as that of the
+// workload is held, which may serve until then.
+func (a releaser) servesHeld(ctx context.Context, b *karmada.Binding, cluster string) (reason.Reason, string, error) {
+	if b.Workload || b.PolicyID() == "" {
+		return reason.None, "", nil
+	}
+	var served []karmada.BindingKey
+	err := a.each(ctx, true, func(other *karmada.Binding) {
+		if proof.ServesHeld(b, other, cluster) {
+			served = append(served, other.Key)
+		}
+	})
+	if err != nil || len(served) == 0 {
 		return reason.None, "", err
 	}
-	return v.Reason, v.Message, nil
+	first := slices.MinFunc(served, karmada.BindingKey.Compare)
+	return reason.HeldForParents, fmt.Sprintf("waits for %s%s held on %s, %s first",
+		reason.Count(len(served), "workload"), b.OfPolicy(), cluster, first), nil
 }
 
 // proofs judges what has to be proven of a placed binding: Directly that the old copy

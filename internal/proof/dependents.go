@@ -27,6 +27,16 @@ func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) 
 	return reason.None, ""
 }
 
+// ServesHeld reports whether a binding without replicas, a Service or a ConfigMap, belongs to a workload whose old copy
+// is held on a cluster: both are of one policy and namespace.
+func ServesHeld(b, workload *karmada.Binding, cluster string) bool {
+	if b.Workload || !workload.Workload || b.Key.Namespace != workload.Key.Namespace || b.PolicyID() == "" || b.PolicyID() != workload.PolicyID() {
+		return false
+	}
+	task, _ := workload.TaskFor(cluster)
+	return task != nil && task.Active() && !task.KeepsNothing(workload)
+}
+
 // HoldPlan is what one write does to the holders of a dependent's task.
 type HoldPlan struct {
 	// Done: nothing to write. Holders are those after the write; none drops the task.

@@ -107,6 +107,53 @@ func TestTheOwnMigrationIsTheFirstHolder(t *testing.T) {
 	}
 }
 
+// Rules: R4.7-61.
+func TestServesHeld_AWorkloadOfItsPolicyIsHeldThere(t *testing.T) {
+	ofPolicy := func(name string) func(*karmada.Binding) {
+		return func(b *karmada.Binding) {
+			b.Annotations = map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: name}
+		}
+	}
+	task := func(reason string, mode karmada.PurgeMode) func(*karmada.Binding) {
+		held := fixtures.Held("m1", 2)
+		held.Reason, held.PurgeMode = reason, mode
+		return fixtures.Task(held)
+	}
+	holds := task(karmada.TaskReason, karmada.PurgeGracefully)
+	elsewhere := func(b *karmada.Binding) { b.Key.Namespace = "other" }
+	service := func(change ...func(*karmada.Binding)) *karmada.Binding {
+		b := fixtures.With(fixtures.Config(), ofPolicy("cart"))
+		b.Workload = false
+		return fixtures.With(b, change...)
+	}
+	workload := func(change ...func(*karmada.Binding)) *karmada.Binding {
+		return fixtures.With(fixtures.With(fixtures.Duplicated("m2"), ofPolicy("cart")), change...)
+	}
+	for name, tc := range map[string]struct {
+		b, workload *karmada.Binding
+		want        bool
+	}{
+		"held there":                  {b: service(), workload: workload(holds), want: true},
+		"held as another's dependent": {b: service(), workload: workload(task(karmada.TaskReasonDependent, karmada.PurgeGracefully)), want: true},
+		"not held":                    {b: service(), workload: workload()},
+		"held on another cluster":     {b: service(), workload: workload(fixtures.Task(fixtures.Held("m3", 2)))},
+		"of another policy":           {b: service(), workload: workload(holds, ofPolicy("till"))},
+		"of no known policy":          {b: service(func(b *karmada.Binding) { b.Annotations = nil }), workload: workload(holds, func(b *karmada.Binding) { b.Annotations = nil })},
+		"in another namespace":        {b: service(elsewhere), workload: workload(holds)},
+		"a workload waits for none":   {b: workload(), workload: workload(holds)},
+		"no workload":                 {b: service(), workload: service(holds)},
+		"kept for good":               {b: service(), workload: workload(task(karmada.TaskReasonKept, karmada.PurgeNever))},
+		"left to an operator":         {b: service(), workload: workload(task(karmada.TaskReasonNeedsOperator, karmada.PurgeGracefully))},
+		"banned after its release":    {b: service(), workload: workload(task(karmada.TaskReasonBanned, karmada.PurgeDirectly))},
+		"Directly: no copy is kept":   {b: service(), workload: workload(task(karmada.TaskReason, karmada.PurgeDirectly))},
+		"another producer's task":     {b: service(), workload: workload(fixtures.Task(karmada.Task{FromCluster: "m1", Producer: karmada.TaintManager}))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, proof.ServesHeld(tc.b, tc.workload, "m1"))
+		})
+	}
+}
+
 // Rules: R4.10-6, R4.10-7.
 func TestHeldForParents_RefusesDirectlyWhileParentsNeedTheCopy(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -59,7 +59,7 @@ const (
 	DependentsUnknown     Reason = "DependentsUnknown"         // Karmada has not listed its dependents yet
 	DependentsNotHeld     Reason = "DependentsNotHeld"         // its dependents are held first; if it lasts, see why their bindings cannot be written
 	TooManyHolders        Reason = "TooManyHolders"            // too many migrations hold one of its dependents; it moves when others have finished
-	HeldForParents        Reason = "HeldForParents"            // its parents need this dependent's copy: it stays until they have moved
+	HeldForParents        Reason = "HeldForParents"            // its parents, or a workload of its policy, need its old copy: it stays until they have moved
 	StateNeedsSource      Reason = "StateNeedsSource"          // its state goes along only when the source is back
 	StateNotCollected     Reason = "StateNotCollected"         // its state is to be preserved, and no status was ever collected
 	StateUnreadable       Reason = "StateUnreadable"           // a rule of its state preservation cannot be read

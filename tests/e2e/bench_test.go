@@ -27,8 +27,12 @@ var (
 	benchFleet     = flag.Int("measure-fleet", 0, "so many bindings in all; those beyond -measure run on other clusters")
 	benchClusters  = flag.Int("measure-clusters", defaultClusters, "so many clusters")
 	benchFailovers = flag.Int("measure-failovers", 1, "the bindings are on so many clusters, which fail at once")
+	benchRecovery  = flag.Int("measure-recovery", 0, "the clusters come back once so many bindings were evicted, and what is measured is how soon the rest is abandoned")
 	benchProfile   = flag.String("measure-profile", "profile", "what is profiled in the worker: profile (processor time), mutex or block")
 )
+
+// benchWindow is for how long a rule's conditions must hold, and must be well.
+const benchWindow = time.Second
 
 // defaultClusters is how many clusters a measurement has that names no number.
 const defaultClusters = 4
@@ -46,8 +50,8 @@ var benchSettings = []string{
 // schedulerRates are how many placements per second the lab's scheduler makes, 0 = as many as it can.
 var schedulerRates = map[string]float64{"instant": 0, "slow": 11}
 
-// TestBench measures one failover, from the taint to the last release. It asserts only that
-// every binding moved.
+// TestBench measures one failover, from the taint to the last release, or its recovery in the middle. It asserts only
+// that every binding moved, or that some were abandoned.
 func TestBench(t *testing.T) {
 	if *benched == 0 {
 		t.Skip("make bench runs it")
@@ -58,6 +62,7 @@ func TestBench(t *testing.T) {
 	require.Positive(t, *benchFailovers, "FAILOVERS: want 1 or more")
 	require.GreaterOrEqual(t, *benchClusters, *benchFailovers+2, "CLUSTERS: want those that fail, one that takes their bindings, and another")
 	require.True(t, *benchFleet == 0 || *benchFleet >= *benched, "FLEET=%d: want N=%d or more, those that move are among them", *benchFleet, *benched)
+	require.Less(t, *benchRecovery, *benched, "RECOVERY: want fewer than N, some have to be left")
 	patience = max(patience, time.Duration(*benched)*time.Second/2)
 	s := &scene{T: t, world: shared, story: benchStory(), ctx: t.Context(), asked: map[string]bool{}, pause: time.Second}
 	profiles, err := freeAddress(t.Context())
@@ -72,7 +77,7 @@ func TestBench(t *testing.T) {
 	}
 	s.begin()
 	failing, to := s.all()[:*benchFailovers], s.c(*benchFailovers+1)
-	s.create(taintRule(s.story.short, "Ready", time.Second, time.Second, failing...))
+	s.create(taintRule(s.story.short, "Ready", benchWindow, benchWindow, failing...))
 	seen := newMoments(failing)
 	s.chronicle.noteOnly(seen.note)
 	begun := time.Now()
@@ -84,7 +89,7 @@ func TestBench(t *testing.T) {
 	say("bench: %d bindings run after %.0f s", *benched, time.Since(begun).Seconds())
 	m := measurement{
 		Bindings: *benched, Scheduler: *benchScheduler, Workers: *benchWorkers,
-		Fleet: *benchFleet, Clusters: *benchClusters, Failovers: *benchFailovers, schedulerRate: rate,
+		Fleet: *benchFleet, Clusters: *benchClusters, Failovers: *benchFailovers, Recovery: *benchRecovery, schedulerRate: rate,
 	}
 	m.group("raw limit, one client")
 	m.add("raw-patches/sec", s.patchesPerSecond(keys[0]))
@@ -95,6 +100,11 @@ func TestBench(t *testing.T) {
 	profiled := s.profile(*benchedTo)
 	for _, from := range failing {
 		s.control("kill", from, nil)
+	}
+	if *benchRecovery > 0 {
+		m.recovered(s, seen, failing)
+		require.NoError(t, m.save(*benchedTo))
+		return
 	}
 	s.await("all released", func() (bool, string) { return seen.over(*benched) })
 	s.await("all migrations ended", func() (bool, string) {
@@ -111,14 +121,23 @@ func TestBench(t *testing.T) {
 	m.used(before, after)
 	require.NoError(t, m.save(*benchedTo))
 
+	s.recover(failing)
+}
+
+// recover has the clusters come back and waits for the ends of their failovers.
+func (s *scene) recover(failed []string) (all []report) {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
-	for _, from := range failing {
+	for _, from := range failed {
 		s.revive(from)
-		var ended report
-		require.NoError(t, s.temporal.GetWorkflow(ctx, failoverID(from), "").Get(ctx, &ended))
-		require.Equal(t, "Recovered", ended.Ended)
 	}
+	for _, from := range failed {
+		var ended report
+		require.NoError(s, s.temporal.GetWorkflow(ctx, failoverID(from), "").Get(ctx, &ended))
+		require.Equal(s, "Recovered", ended.Ended)
+		all = append(all, ended)
+	}
+	return all
 }
 
 func migrationsOf(clusters ...string) string {

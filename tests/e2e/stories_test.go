@@ -81,6 +81,7 @@ var stories = []story{
 	{name: "operator_cancels", short: "quit", size: 3, tell: cancelled},
 	{name: "cancelled_in_the_ui", short: "stop", size: 2, tell: cancelledInTheUI},
 	{name: "dependents_shared_by_two_parents", short: "need", size: 2, tell: sharedDependents},
+	{name: "service_held_with_its_workload", short: "serve", size: 2, tell: serviceHeld},
 	{name: "purge_mode_never_over_two_failovers", short: "keep", size: 2, tell: keptTwice},
 	{
 		name: "components_move_together", short: "parts", size: 3, tell: componentsMove, onlySimulated: alphaComponents,

@@ -161,6 +161,43 @@ func sharedDependents(s *scene) {
 	require.NotNil(s, s.work(dependent, to))
 }
 
+// serviceHeld fails a cluster with a Deployment and a Service of one policy. The Deployment is not ready on its new
+// cluster for a while.
+//
+// It guards that the Service is there before the Deployment is, and that its old copy stays for as long as that of the
+// Deployment does.
+//
+// Rules: R4.7-61.
+func serviceHeld(s *scene) {
+	from, to := s.ruledPair()
+	app, service := s.deployed("web", from, to), s.ofKind("v1", "Service", s.namespace(), "front")
+	for _, u := range []*unstructured.Unstructured{app, service} {
+		annotate(u, "propagationpolicy.karmada.io/namespace", s.namespace())
+		annotate(u, "propagationpolicy.karmada.io/name", "web")
+	}
+	annotate(app, faultStuckReadyAt, to+"=1")
+	s.run(app, service)
+	serving, served := keyOf(app), keyOf(service)
+	old := s.work(served, from)
+
+	s.kill(from)
+	s.await("the Service waits for its workload", func() (bool, string) {
+		explained := string(s.printed("explain", served, "--cluster", from))
+		return strings.Contains(explained, "HeldForParents") && strings.Contains(explained, serving), explained
+	})
+	require.Equal(s, []string{to}, s.find(served).targets())
+	s.remains(2*minHealthy, "the Service stays on the old cluster", func() bool {
+		w := s.work(served, from)
+		return w != nil && w.UID == old.UID && w.DeletionTimestamp == nil && len(s.find(served).held(from)) == 1
+	})
+
+	s.annotate(serving, faultStuckReadyAt, "")
+	s.phase(from, "Evacuated")
+	require.Greater(s, s.released(served, from).Revision, s.releasedWhenItRan(serving, from).Revision)
+	s.recovers(from, map[string]string{serving: "Migrated", served: "Migrated"})
+	s.purged(served, from)
+}
+
 // deployed is the binding of a Deployment with two replicas that may run on either cluster.
 func (s *scene) deployed(name, home, other string) *unstructured.Unstructured {
 	return deployment(s.namespace(), name, home, 2, oneOf(home, other))

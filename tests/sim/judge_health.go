@@ -62,11 +62,32 @@ func (j *judge) proves(w world.Write, b *karmada.Binding, e *eviction) {
 		}
 		return
 	}
+	j.servesNone(w, b)
 	if why := j.unhealthy(b, e); why != "" {
 		j.violates("1: the hold of %s for %s is dropped, and it is not healthy: %s", w.Binding, w.Cluster, why)
 	}
 	j.heldFor(w, b, e, must)
 	j.noWorse(w, b, e)
+}
+
+// seenWithin is how long a worker's cache may not know of an eviction.
+const seenWithin = 10 * time.Second
+
+// servesNone judges that what has no replicas stays for as long as the copy of a workload of its policy is held there.
+func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
+	if b.Replicas > 0 || b.PolicyID() == "" {
+		return
+	}
+	for _, other := range j.s.world.StandingBindings() {
+		e, t := j.evicted[id(w.Cluster, &other)], held(&other, w.Cluster)
+		switch {
+		case other.Replicas == 0 || other.PolicyID() != b.PolicyID() || e == nil || t == nil:
+		case t.Reason == karmada.TaskReason && t.PurgeMode != karmada.PurgeDirectly && e.at.Before(j.readAt.Add(-seenWithin)):
+			j.violates("1: the hold of %s for %s is dropped, and %s of the same policy is held there", w.Binding, w.Cluster, other.Key)
+		default:
+			j.s.count["releases beside workloads of the policy"]++
+		}
+	}
 }
 
 // ready are the copies that stay where they are and are well at an eviction for certain,

@@ -44,6 +44,7 @@ var themes = map[string]func(*generator){
 	"releases":              (*generator).themeReleases,
 	"restores":              (*generator).themeRestores,
 	"returns":               (*generator).themeReturns,
+	"services":              (*generator).themeServices,
 	"slow-pace":             (*generator).themeSlowPace,
 	"smudges":               (*generator).themeSmudges,
 	"remade":                (*generator).themeRemade,

@@ -135,6 +135,11 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 	if out.Reason == reason.KarmadaUnseen {
 		rl.st.Proof.Since, rl.st.Proof.Doubt = since, out.Reason
 	}
+	if out.Reason == reason.HeldForParents {
+		rl.st.Proof.Since = since
+		rl.wait(rl.st.Terms.Recheck, "wait for the workloads that "+rl.st.Ref.Key.String()+" serves")
+		return
+	}
 	// Always: where health need not hold, the next look would be content at once.
 	rl.wait(rl.st.Terms.HealthPoll, "wait before looking again: the release was refused")
 }
