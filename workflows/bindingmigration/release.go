@@ -137,7 +137,8 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 	}
 	if out.Reason == reason.HeldForParents {
 		rl.st.Proof.Since = since
-		rl.wait(rl.st.Terms.Recheck, "wait for the workloads that "+rl.st.Ref.Key.String()+" serves")
+		waited := workflow.Now(rl.ctx).Sub(since) // many may wait for long
+		rl.wait(min(max(rl.st.Terms.Recheck, waited), watchedPoll), "wait for the workloads that "+rl.st.Ref.Key.String()+" serves")
 		return
 	}
 	// Always: where health need not hold, the next look would be content at once.
