@@ -76,7 +76,7 @@ func (a clusterAssessor) AssessCluster(ctx context.Context, r AssessRequest) (As
 	if err != nil {
 		return Assessment{}, classify("assess cluster", r.Cluster, err)
 	}
-	rules, err := a.Reader.Rules(ctx)
+	rules, err := a.rulesNow(ctx)
 	if err != nil {
 		return Assessment{}, classify("list rules for cluster", r.Cluster, err)
 	}

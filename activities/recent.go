@@ -144,8 +144,8 @@ func renew[T any](ctx context.Context, r *Recent, last *answer[T], age func() ti
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case err == nil && (last.age == nil || age() < last.age()):
-		last.all, last.age = all, age
+	case err == nil:
+		last.take(all, age)
 	case err != nil && ctx.Err() == nil:
 		last.err, last.errAge = err, age
 	}
@@ -157,12 +157,35 @@ func renew[T any](ctx context.Context, r *Recent, last *answer[T], age func() ti
 	return slices.Clone(all), err
 }
 
+// take keeps an answer, unless a newer one is known.
+func (last *answer[T]) take(all []T, age func() time.Duration) {
+	if last.age == nil || age() < last.age() {
+		last.all, last.age = all, age
+	}
+}
+
 // recent is where lists come from that a write does not hang on alone.
 func (k reader) recent() FleetReader {
 	if k.shared == nil {
 		return k.Reader
 	}
 	return k.shared
+}
+
+// rulesNow are the rules as read now; who asks for recent ones within a second goes by the same answer.
+func (k reader) rulesNow(ctx context.Context) ([]rules.Rule, error) {
+	shared, is := k.shared.(*Recent)
+	if !is {
+		return k.Reader.Rules(ctx)
+	}
+	age := shared.clock.Start()
+	all, err := k.Reader.Rules(ctx)
+	if err == nil {
+		shared.mu.Lock()
+		defer shared.mu.Unlock()
+		shared.rules.take(slices.Clone(all), age)
+	}
+	return all, err
 }
 
 // fleetWith is the recent fleet, in which the named clusters were read just now.

@@ -14,6 +14,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
@@ -120,6 +121,11 @@ func (c *lister) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 	return c.World.Clusters(ctx)
 }
 
+func (c *lister) Rules(ctx context.Context) ([]rules.Rule, error) {
+	c.lists++
+	return c.World.Rules(ctx)
+}
+
 func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 	b := newBench(t)
 	from := &lister{World: b.world}
@@ -145,6 +151,23 @@ func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 	from.err = nil
 	ask()
 	require.Equal(t, 4, from.lists)
+}
+
+// What an assessment or a write of taints has just read is a recent answer for whoever asks next.
+//
+// Rules: R4.6-28.
+func TestRecent_RulesOfAnAssessment_AreSharedForASecond(t *testing.T) {
+	b := newBench(t)
+	from := &lister{World: b.world}
+	recent := activities.NewRecent(from, world.Clock{W: b.world})
+	b.acts.Recent = recent
+	b.assess(activities.AssessRequest{Cluster: "m1"})
+	require.Len(t, fixtures.Must(recent.Rules(t.Context()))(t), 1)
+	require.Zero(t, from.lists, "the assessment had read them")
+
+	b.now = b.now.Add(501 * time.Millisecond)
+	require.Len(t, fixtures.Must(recent.Rules(t.Context()))(t), 1)
+	require.Equal(t, 1, from.lists)
 }
 
 // scripted does something before each read, by its number from one on; its error is the answer.

@@ -93,7 +93,7 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 	if err != nil {
 		return TaintResult{}, err
 	}
-	list, err := a.Reader.Rules(ctx)
+	list, err := a.rulesNow(ctx)
 	if err != nil {
 		return TaintResult{}, err
 	}
