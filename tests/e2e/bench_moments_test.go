@@ -41,17 +41,8 @@ func newMoments(from []string) *moments {
 func (m *moments) note(v version) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if name := v.Object.GetName(); v.Object.GetNamespace() == "" && slices.Contains(m.from, name) {
-		c, err := decode[cluster](v.Object)
-		if m.broken = errors.Join(m.broken, err); err != nil || !strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
-			return
-		}
-		if m.tainted.IsZero() {
-			m.tainted = v.Seen
-		}
-		if m.well[name].IsZero() && c.ready() {
-			m.well[name] = v.Seen
-		}
+	if v.Object.GetNamespace() == "" && slices.Contains(m.from, v.Object.GetName()) {
+		m.noteCluster(v)
 		return
 	}
 	b, err := decode[binding](v.Object)
@@ -75,6 +66,20 @@ func (m *moments) note(v version) {
 		if x.at[key].IsZero() && x.is {
 			x.at[key] = v.Seen
 		}
+	}
+}
+
+// noteCluster takes a version of a cluster that fails.
+func (m *moments) noteCluster(v version) {
+	c, err := decode[cluster](v.Object)
+	if m.broken = errors.Join(m.broken, err); err != nil || !strings.Contains(fmt.Sprint(v.Object.Object["spec"]), "NoExecute") {
+		return
+	}
+	if m.tainted.IsZero() {
+		m.tainted = v.Seen
+	}
+	if name := v.Object.GetName(); m.well[name].IsZero() && c.ready() {
+		m.well[name] = v.Seen
 	}
 }
 
