@@ -34,7 +34,7 @@ func ServesHeld(b, workload *karmada.Binding, cluster string) bool {
 		return false
 	}
 	task, _ := workload.TaskFor(cluster)
-	return task != nil && task.Active() && !task.KeepsNothing(workload)
+	return task != nil && task.OnItsWay() && !task.KeepsNothing(workload) // a dependent's may be held by b itself
 }
 
 // HoldPlan is what one write does to the holders of a dependent's task.

@@ -134,7 +134,7 @@ func TestServesHeld_AWorkloadOfItsPolicyIsHeldThere(t *testing.T) {
 		want        bool
 	}{
 		"held there":                  {b: service(), workload: workload(holds), want: true},
-		"held as another's dependent": {b: service(), workload: workload(task(karmada.TaskReasonDependent, karmada.PurgeGracefully)), want: true},
+		"held as another's dependent": {b: service(), workload: workload(task(karmada.TaskReasonDependent, karmada.PurgeGracefully))},
 		"not held":                    {b: service(), workload: workload()},
 		"held on another cluster":     {b: service(), workload: workload(fixtures.Task(fixtures.Held("m3", 2)))},
 		"of another policy":           {b: service(), workload: workload(holds, ofPolicy("till"))},

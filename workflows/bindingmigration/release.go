@@ -135,10 +135,10 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 	if out.Reason == reason.KarmadaUnseen {
 		rl.st.Proof.Since, rl.st.Proof.Doubt = since, out.Reason
 	}
-	if out.Reason == reason.HeldForParents {
+	if out.Reason == reason.HeldForParents && !since.IsZero() {
 		rl.st.Proof.Since = since
 		waited := workflow.Now(rl.ctx).Sub(since) // many may wait for long
-		rl.wait(min(max(rl.st.Terms.Recheck, waited), watchedPoll), "wait for the workloads that "+rl.st.Ref.Key.String()+" serves")
+		rl.wait(min(max(rl.st.Terms.Recheck, waited), rl.proofs.safetyPoll()), "wait for the workloads that "+rl.st.Ref.Key.String()+" serves")
 		return
 	}
 	// Always: where health need not hold, the next look would be content at once.
