@@ -172,7 +172,7 @@ func (k reader) recent() FleetReader {
 	return k.shared
 }
 
-// rulesNow are the rules as read now; who asks for recent ones within a second goes by the same answer.
+// rulesNow reads the rules from Karmada, and shares the answer with whoever asks for recent ones.
 func (k reader) rulesNow(ctx context.Context) ([]rules.Rule, error) {
 	shared, is := k.shared.(*Recent)
 	if !is {

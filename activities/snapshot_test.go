@@ -153,7 +153,7 @@ func TestRecent_SharesAListForASecondAtMost(t *testing.T) {
 	require.Equal(t, 4, from.lists)
 }
 
-// What an assessment or a write of taints has just read is a recent answer for whoever asks next.
+// An assessment shares the rules that it has read.
 //
 // Rules: R4.6-28.
 func TestRecent_RulesOfAnAssessment_AreSharedForASecond(t *testing.T) {

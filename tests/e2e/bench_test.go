@@ -103,6 +103,7 @@ func TestBench(t *testing.T) {
 	}
 	if *benchRecovery > 0 {
 		m.recovered(s, seen, failing)
+		profiled()
 		require.NoError(t, m.save(*benchedTo))
 		return
 	}
@@ -124,7 +125,8 @@ func TestBench(t *testing.T) {
 	s.recover(failing)
 }
 
-// recover has the clusters come back and waits for the ends of their failovers.
+// recover has the clusters come back and waits for the ends of their failovers. [scene.ends] would wait for the
+// chronicle, which keeps nothing in a measurement.
 func (s *scene) recover(failed []string) (all []report) {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()

@@ -124,18 +124,16 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 	rl.looks.distrusts = true
 	rl.mustHold = 0 // it looks itself before it asks again
 	rl.on(phase.EventReleaseRefused)
-	if out.Reason == reason.KarmadaStale {
+	switch {
+	case out.Reason == reason.KarmadaStale:
 		rl.st.Proof.Since = since
 		rl.stale(out.Message)
 		return
-	}
-	if out.Reason == reason.ProbeFailed {
+	case out.Reason == reason.ProbeFailed:
 		rl.st.Proof.Since, rl.st.Proof.Unprobed = since, true
-	}
-	if out.Reason == reason.KarmadaUnseen {
+	case out.Reason == reason.KarmadaUnseen:
 		rl.st.Proof.Since, rl.st.Proof.Doubt = since, out.Reason
-	}
-	if out.Reason == reason.HeldForParents && !since.IsZero() {
+	case out.Reason == reason.HeldForParents && !since.IsZero():
 		rl.st.Proof.Since = since
 		waited := workflow.Now(rl.ctx).Sub(since) // many may wait for long
 		rl.wait(min(max(rl.st.Terms.Recheck, waited), rl.proofs.safetyPoll()), "wait for the workloads that "+rl.st.Ref.Key.String()+" serves")
