@@ -30,14 +30,24 @@ type leases struct {
 	controller ManagerReader // of the controller itself; nil: not configured
 }
 
+// leaseBefore is what a Lease says now, or said up to renewedWithin ago where it was read for others.
+func leaseBefore(ctx context.Context, lease ManagerReader) (proof.ManagerLease, error) {
+	if shared, is := lease.(*recentManager); is {
+		if before, ok := shared.earlier(); ok {
+			return before, nil
+		}
+	}
+	return lease.ManagerLease(ctx)
+}
+
 // managerFresh reports whether what Karmada reports is kept up to date. It waits for a renewal
-// of the Lease, for as long as a leader may be silent. Call it before the binding is read.
+// of the Lease since renewedWithin ago, for as long as a leader may be silent. Call it before the binding is read.
 func (l leases) managerFresh(ctx context.Context, detection time.Duration) (reason.Verdict, error) {
 	if l.manager == nil {
 		return proof.Refuse(reason.KarmadaUnseen, "no Lease of karmada-controller-manager is configured"), nil
 	}
 	var v reason.Verdict
-	before, err := l.manager.ManagerLease(ctx)
+	before, err := leaseBefore(ctx, l.manager)
 	if err == nil {
 		v, err = l.leads(ctx, l.manager, before, detection)
 	}
@@ -66,12 +76,12 @@ func (l leases) leads(ctx context.Context, lease ManagerReader, before proof.Man
 	}
 }
 
-// controllerLease reads the controller's own Lease; not ok where it cannot be read or no process holds it.
+// controllerLease is what the controller's own Lease says, or said before; not ok where it cannot be read or no process holds it.
 func (l leases) controllerLease(ctx context.Context) (lease proof.ManagerLease, ok bool) {
 	if l.controller == nil {
 		return lease, false
 	}
-	lease, err := l.controller.ManagerLease(ctx)
+	lease, err := leaseBefore(ctx, l.controller)
 	return lease, err == nil && lease.Holder != ""
 }
 

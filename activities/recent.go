@@ -26,6 +26,9 @@ const (
 	mostReads = 2             // how many reads of one list are on their way at a time
 )
 
+// renewedWithin is how long before a release its leader may have renewed: leaders do so every two seconds.
+const renewedWithin = 3 * time.Second
+
 // Recent shares the lists of clusters and rules among the activities that ask for them at about
 // the same time: an answer was read from Karmada at most a second ago.
 type Recent struct {
@@ -67,7 +70,14 @@ func (r *Recent) Rules(ctx context.Context) ([]rules.Rule, error) {
 type recentManager struct {
 	r    *Recent
 	from ManagerReader
-	last *answer[proof.ManagerLease]
+	last answer[proof.ManagerLease]
+	read []leaseRead // those of the last renewedWithin, oldest first
+}
+
+// leaseRead is what a Lease said, and how long ago the read of it began.
+type leaseRead struct {
+	lease proof.ManagerLease
+	age   func() time.Duration
 }
 
 // Manager shares the reads of a Lease; from nil is none.
@@ -75,19 +85,37 @@ func (r *Recent) Manager(from ManagerReader) ManagerReader {
 	if from == nil {
 		return nil
 	}
-	return recentManager{r, from, &answer[proof.ManagerLease]{}}
+	return &recentManager{r: r, from: from}
 }
 
 // ManagerLease is that of at most a second ago.
-func (m recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, error) {
-	all, err := share(ctx, m.r, m.last, func(ctx context.Context) ([]proof.ManagerLease, error) {
+func (m *recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, error) {
+	all, err := share(ctx, m.r, &m.last, func(ctx context.Context) ([]proof.ManagerLease, error) {
+		age := m.r.clock.Start()
 		lease, err := m.from.ManagerLease(ctx)
+		if err == nil {
+			m.r.mu.Lock()
+			defer m.r.mu.Unlock()
+			m.read = append(m.read, leaseRead{lease, age})
+		}
 		return []proof.ManagerLease{lease}, err
 	})
 	if err != nil {
 		return proof.ManagerLease{}, err
 	}
 	return all[0], nil
+}
+
+// earlier is what the Lease said in the oldest read of the last renewedWithin, if there is one: where many
+// are released one after the other, each need not wait for a renewal of its own.
+func (m *recentManager) earlier() (lease proof.ManagerLease, ok bool) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	m.read = slices.DeleteFunc(m.read, func(read leaseRead) bool { return read.age() > renewedWithin })
+	if len(m.read) == 0 {
+		return lease, false
+	}
+	return m.read[0].lease, true
 }
 
 // turn is what somebody who asks does next: take the answer or the failure, read, or wait until a read has ended.

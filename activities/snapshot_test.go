@@ -358,13 +358,14 @@ func TestEvict_ReadsItsSourceAnew(t *testing.T) {
 
 // leases counts the reads of the manager's Lease.
 type leases struct {
-	reads int
-	err   error
+	reads   int
+	renewed time.Time
+	err     error
 }
 
 func (l *leases) ManagerLease(context.Context) (proof.ManagerLease, error) {
 	l.reads++
-	return proof.ManagerLease{Holder: "manager-1"}, l.err
+	return proof.ManagerLease{Holder: "manager-1", Renewed: l.renewed, Duration: 15 * time.Second}, l.err
 }
 
 // Rules: R4.6-28.
@@ -380,4 +381,47 @@ func TestRecent_SharesTheManagersLease(t *testing.T) {
 	b.now = b.now.Add(time.Second + 1)
 	from.err = karmada.ErrGone
 	require.ErrorIs(t, fixtures.Err(manager.ManagerLease(t.Context())), karmada.ErrGone)
+}
+
+// A leader renews every two seconds. Of two releases, one after the other, the first alone waits for that.
+//
+// Rules: R4.7-47, R4.6-28.
+func TestRelease_ARenewalThatWasJustSeenIsWaitedForNoMore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		dies, next time.Duration // after the first release
+		waits      bool
+		reason     reason.Reason
+	}{
+		"the next one, a second later":         {dies: time.Hour, next: time.Second, reason: reason.Written},
+		"the next one, a minute later":         {dies: time.Hour, next: time.Minute, waits: true, reason: reason.Written},
+		"its last renewal is two seconds old":  {next: 2 * time.Second, reason: reason.Written},
+		"its last renewal is four seconds old": {next: 4 * time.Second, waits: true, reason: reason.KarmadaStale},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := failing(t)
+			ref := b.evicted(10 * time.Minute)
+			began, waited, dies := b.now, false, b.now.Add(time.Hour)
+			from := &leases{}
+			pass := func(d time.Duration) {
+				b.now = b.now.Add(d)
+				last := b.now
+				if last.After(dies) {
+					last = dies
+				}
+				from.renewed = began.Add(last.Sub(began).Truncate(2 * time.Second))
+			}
+			pass(0)
+			b.world.OnWait = func(d time.Duration) { waited = true; pass(d) }
+			recent := activities.NewRecent(b.world, world.Clock{W: b.world})
+			b.acts.Recent, b.acts.Manager = recent, recent.Manager(from)
+
+			require.Equal(t, reason.NotHealthy, b.release(activities.ReleaseRequest{MigrationRef: ref}).Reason)
+			require.True(t, waited, "nothing was known of it")
+
+			dies, waited = b.now.Add(tc.dies), false
+			pass(tc.next)
+			require.Equal(t, tc.reason, b.release(healthy(ref)).Reason)
+			require.Equal(t, tc.waits, waited)
+		})
+	}
 }

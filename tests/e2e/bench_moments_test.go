@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moments are when the bindings of some clusters were first seen off them, with targets again, and without a task.
+// moments are when the bindings of some clusters were first seen off them, with targets again, healthy there, and without a
+// task.
 type moments struct {
 	from []string
 
@@ -27,13 +28,14 @@ type moments struct {
 	well                      map[string]time.Time // when a tainted cluster was Ready again
 	home                      map[string]bool
 	evicted, placed, released map[string]time.Time
+	healthy                   map[string]time.Time // the new copy, as Karmada says
 	broken                    error
 }
 
 func newMoments(from []string) *moments {
 	return &moments{
 		from: from, home: map[string]bool{}, well: map[string]time.Time{},
-		evicted: map[string]time.Time{}, placed: map[string]time.Time{}, released: map[string]time.Time{},
+		evicted: map[string]time.Time{}, placed: map[string]time.Time{}, healthy: map[string]time.Time{}, released: map[string]time.Time{},
 	}
 }
 
@@ -62,6 +64,7 @@ func (m *moments) note(v version) {
 		is bool
 	}{
 		{at: m.evicted, is: true}, {at: m.placed, is: len(b.Spec.Clusters) > 0}, {at: m.released, is: len(b.Spec.Tasks) == 0},
+		{at: m.healthy, is: slices.ContainsFunc(b.Status.Items, func(i item) bool { return b.on(i.ClusterName) && i.Health == "Healthy" })},
 	} {
 		if x.at[key].IsZero() && x.is {
 			x.at[key] = v.Seen
@@ -116,11 +119,11 @@ func (m *moments) since(all map[string]time.Time) []float64 {
 	return out
 }
 
-// heldAfterPlaced is for how many seconds each binding was still held once it was placed, in order.
-func (m *moments) heldAfterPlaced() (seconds []float64) {
+// heldAfter is for how many seconds each binding was still held after a moment, in order.
+func (m *moments) heldAfter(moment map[string]time.Time) (seconds []float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, at := range m.placed {
+	for key, at := range moment {
 		seconds = append(seconds, m.released[key].Sub(at).Seconds())
 	}
 	slices.Sort(seconds)
