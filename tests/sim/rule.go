@@ -135,7 +135,7 @@ func (s *sim) putPolicy(there bool) {
 
 // network turns the condition that only the policy looks at.
 func (s *sim) network(cluster string, status corev1.ConditionStatus) {
-	if !s.there(cluster) {
+	if c, there := s.world.Standing(cluster); !there || networkIs(c) == status { // no transition
 		return
 	}
 	s.world.ChangeCluster(cluster, func(c *karmada.Cluster) {
