@@ -84,38 +84,54 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 	}
 }
 
-// A Service keeps its old copy for as long as that of a workload of its policy is held, and an operator releases it all
-// the same.
+// A Service keeps its old copy for as long as that of a workload of its policy is held, or has yet to leave a cluster
+// that answers. An operator releases it all the same.
 //
 // Rules: R4.7-61.
-func TestRelease_WorkloadOfItsPolicyIsHeld_IsRefused(t *testing.T) {
+func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
+	answers := recovered // its taints stand
+	web := func(change func(*karmada.Binding)) func(*bench) {
+		return func(b *bench) { answers(b); b.world.Change(appKey("web"), change) }
+	}
 	for name, c := range map[string]struct {
-		held    bool // the workload of its policy
+		world   func(b *bench)
+		on      string // where the workload runs
 		ordered bool
 		reason  reason.Reason
 	}{
-		"the workload is held":           {held: true, reason: reason.HeldForParents},
-		"the workload is held: an order": {held: true, ordered: true, reason: reason.Written},
-		"the workload has moved":         {reason: reason.Written},
+		"it is held":              {on: "m2", world: func(b *bench) { b.held(appKey("web"), karmada.TaskReason, "") }, reason: reason.HeldForParents},
+		"it is held, on an order": {on: "m2", world: func(b *bench) { b.held(appKey("web"), karmada.TaskReason, "") }, ordered: true, reason: reason.Written},
+		"it has moved":            {on: "m2", reason: reason.Written},
+		"it is there still, and the cluster is dead": {on: "m1", reason: reason.Written},
+		"it is there still":                          {on: "m1", world: answers, reason: reason.HeldForParents},
+		"it is there still, on an order":             {on: "m1", world: answers, ordered: true, reason: reason.Written},
+		"it has moved, and the cluster answers":      {on: "m2", world: answers, reason: reason.Written},
+		"it stays: it tolerates the taint": {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) {
+			x.Placement.ClusterTolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		})},
+		"it stays: it is opted out": {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) {
+			x.Annotations[karmada.AnnotationEnabled] = "false"
+		})},
+		"it goes: it is deleted": {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) { x.Deleting = true })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
-			ofPolicy := map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}
+			ofPolicy := func() map[string]string {
+				return map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}
+			}
 			b.world.Change(ref.Key, func(x *karmada.Binding) {
-				x.Resource.APIVersion, x.Resource.Kind, x.Annotations = "v1", "Service", ofPolicy
+				x.Resource.APIVersion, x.Resource.Kind, x.Annotations = "v1", "Service", ofPolicy()
 				x.Replicas, x.Workload = 0, false
 			})
 			b.bind("web", func(x *karmada.Binding) {
-				x.Annotations, x.Workload, x.Clusters = ofPolicy, true, on("m2")
+				x.Annotations, x.Workload, x.Clusters = ofPolicy(), true, on(c.on)
 			})
-			if c.held {
-				b.held(appKey("web"), karmada.TaskReason, "")
-			}
+			b.does(c.world)
 			r := healthy(ref)
 			r.Ordered = c.ordered
 			out := b.release(r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)
-			require.Equal(t, c.reason == reason.HeldForParents, out.Message == "waits for 1 workload of PropagationPolicy shop/cart held on m1, shop/web first", out.Message)
+			require.Equal(t, c.reason == reason.HeldForParents, out.Message == "waits for 1 workload of PropagationPolicy shop/cart on m1, shop/web first", out.Message)
 		})
 	}
 }

@@ -53,8 +53,8 @@ type releaser struct {
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
-// drops Lifeboat's task only if both hold. Where the source answers, health must have
-// held for longer than detection, for a target's Ready lags its death.
+// drops Lifeboat's task only if both hold, but for the exceptions of whyNotYet. Where the source
+// answers, health must have held for longer than detection, for a target's Ready lags its death.
 func (a releaser) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	if err := a.freshness(ctx, &r); err != nil {
 		return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
@@ -144,18 +144,19 @@ func (a releaser) whyNotYet(
 	case r.Ordered || look.Purge == karmada.PurgeDirectly:
 		return reason.None, "", nil
 	}
-	return a.servesHeld(ctx, b, r.Cluster)
+	source, _ := find(fleet, r.Cluster, r.ClusterUID)
+	return a.servesOthers(ctx, b, source, look.SourceReady)
 }
 
-// servesHeld keeps the old copy of what comes with a workload, a Service or a ConfigMap, for as long as that of the
-// workload is held, which may serve until then.
-func (a releaser) servesHeld(ctx context.Context, b *karmada.Binding, cluster string) (reason.Reason, string, error) {
+// servesOthers keeps the old copy of what comes with a workload, a Service or a ConfigMap, for as long as that of the
+// workload is held, which may serve until then, or has yet to leave a cluster that answers.
+func (a releaser) servesOthers(ctx context.Context, b *karmada.Binding, source karmada.Cluster, answers bool) (reason.Reason, string, error) {
 	if b.Workload || b.PolicyID() == "" {
 		return reason.None, "", nil
 	}
 	var served []karmada.BindingKey
-	err := a.each(ctx, true, func(other *karmada.Binding) {
-		if proof.ServesHeld(b, other, cluster) {
+	err := a.each(ctx, !answers, func(other *karmada.Binding) {
+		if proof.ServesHeld(b, other, source.Name) || answers && proof.Serves(b, other) && a.settings.leaves(other, source, a.now()) {
 			served = append(served, other.Key)
 		}
 	})
@@ -163,8 +164,21 @@ func (a releaser) servesHeld(ctx context.Context, b *karmada.Binding, cluster st
 		return reason.None, "", err
 	}
 	first := slices.MinFunc(served, karmada.BindingKey.Compare)
-	return reason.HeldForParents, fmt.Sprintf("waits for %s%s held on %s, %s first",
-		reason.Count(len(served), "workload"), b.OfPolicy(), cluster, first), nil
+	return reason.HeldForParents, fmt.Sprintf("waits for %s%s on %s, %s first",
+		reason.Count(len(served), "workload"), b.OfPolicy(), source.Name, first), nil
+}
+
+// leaves reports whether a binding is on a cluster and has yet to leave it: what surrounds it may still opt it out.
+func (s Settings) leaves(b *karmada.Binding, c karmada.Cluster, now time.Time) bool {
+	if _, at := b.Target(c.Name); at < 0 || b.Deleting || s.optedOutItself(b) {
+		return false
+	}
+	if rule, _ := s.Kinds.Judge(b, c.Name); rule == rules.KindKeep {
+		return false
+	}
+	policy := rules.PolicyOf(b, s.DefaultTolerations)
+	policy.NotDrained = !c.Drain.Selects(b)
+	return rules.DueUnder(policy, moving(c), now).Affected
 }
 
 // proofs judges what has to be proven of a placed binding: Directly that the old copy

@@ -70,6 +70,64 @@ func (s *story) drains(o workflows.DrainOrder, end time.Duration) {
 	s.at(end, func() { s.order(workflows.UpdateUndrain, "done") })
 }
 
+// serving makes a binding a ConfigMap of the policy of another one.
+func (s *story) serving(config, workload karmada.BindingKey) {
+	for _, key := range []karmada.BindingKey{config, workload} {
+		s.world.Change(key, func(b *karmada.Binding) {
+			b.Annotations = map[string]string{karmada.AnnotationPolicyNamespace: key.Namespace, karmada.AnnotationPolicyName: "web"}
+		})
+	}
+	s.world.Change(workload, func(b *karmada.Binding) { b.Workload = true })
+	s.world.Change(config, func(b *karmada.Binding) {
+		b.Resource.APIVersion, b.Resource.Kind, b.Replicas, b.Workload = "v1", "ConfigMap", 0, false
+		b.Placement.SpreadConstraints = nil
+	})
+}
+
+// A drain has room for a ConfigMap and none for the Deployment that it belongs to: the ConfigMap is on both clusters until
+// the Deployment has moved, and where the drain ends before that, it is back.
+//
+// Rules: R4.7-61, R4.9-17, R4.4-5.
+func TestDrain_WhatServesABlockedWorkload_StaysWithIt(t *testing.T) {
+	const room = 20 * time.Minute
+	for name, c := range map[string]struct {
+		room  bool // for the Deployment, in the end
+		order string
+		want  map[string]phase.Outcome
+	}{
+		"there is room at last":  {room: true, want: map[string]phase.Outcome{"web": "Migrated", "front": "Migrated"}},
+		"the drain ends":         {want: map[string]phase.Outcome{"web": "Abandoned", "front": "Restored"}},
+		"an operator releases":   {order: workflows.UpdateRelease, want: map[string]phase.Outcome{"web": "Abandoned", "front": "Migrated"}},
+		"an operator cancels it": {order: workflows.UpdateCancel, want: map[string]phase.Outcome{"web": "Abandoned", "front": "NeedsOperator"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			web, front := s.bind("web", []string{"m1"}, "m1"), s.bind("front", []string{"m1"}, "m1", "m2")
+			s.serving(front, web)
+			s.drains(workflows.DrainOrder{}, 2*room)
+			s.at(room, func() {
+				waits := s.status().Migrations[front.String()]
+				require.Equal(t, reason.HeldForParents, waits.Reason)
+				require.Equal(t, "waits for 1 workload of PropagationPolicy shop/web on m1, shop/web first", waits.Message)
+				require.Empty(t, waits.Attention)
+				require.NotNil(t, s.task(front))
+				switch {
+				case c.room:
+					s.world.Change(web, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
+				case c.order != "":
+					s.must(c.order, front, false)
+				}
+			})
+			looks := s.counting()
+			require.Equal(t, c.want, outcomes(s.play()))
+			require.Less(t, looks.releases, int(2*room/s.settings.Terms.HealthPoll))
+			if released := s.world.Log("release"); c.room {
+				require.Equal(t, []string{web.String(), front.String()}, []string{released[0].Binding, released[1].Binding})
+			}
+		})
+	}
+}
+
 // An evacuated cluster says so until the order is answered, and again only once all that the drain moves is known: what
 // asks in between, as drain --wait does, must not find that nothing is left.
 //

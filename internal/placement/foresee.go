@@ -9,8 +9,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 )
 
-// attempt is what the scheduler makes of one affinity group.
-type attempt struct {
+// pass is what the scheduler makes of one affinity group.
+type pass struct {
 	group   karmada.Group
 	seen    []karmada.Cluster // they pass the filters
 	targets []karmada.TargetCluster
@@ -18,15 +18,15 @@ type attempt struct {
 	why     string
 }
 
-func (a attempt) failed(reason reason.Reason, why string) attempt {
+func (a pass) failed(reason reason.Reason, why string) pass {
 	a.targets, a.reason, a.why = nil, reason, why
 	return a
 }
 
-// attempt foresees one pass over one affinity group. A fresh pass follows a reschedule:
+// pass foresees one pass over one affinity group. A fresh pass follows a reschedule:
 // it divides without regard to what clusters have.
-func (in scheduler) attempt(g karmada.Group, fresh bool) attempt {
-	a := attempt{group: g, seen: in.SeenByScheduler(g)}
+func (in scheduler) pass(g karmada.Group, fresh bool) pass {
+	a := pass{group: g, seen: in.SeenByScheduler(g)}
 	if len(a.seen) == 0 {
 		return a.failed(reason.NoTarget, "")
 	}
@@ -45,10 +45,10 @@ func (in scheduler) attempt(g karmada.Group, fresh bool) attempt {
 
 // walk tries groups one after another, as the scheduler does; the last one that fails
 // is the answer where all do.
-func (in scheduler) walk(groups []karmada.Group, fresh bool) attempt {
-	var a attempt
+func (in scheduler) walk(groups []karmada.Group, fresh bool) pass {
+	var a pass
 	for _, g := range groups {
-		if a = in.attempt(g, fresh); a.reason == reason.None {
+		if a = in.pass(g, fresh); a.reason == reason.None {
 			return a
 		}
 	}
@@ -58,9 +58,9 @@ func (in scheduler) walk(groups []karmada.Group, fresh bool) attempt {
 // maxPasses bounds how often the scheduler may look again until it rests.
 const maxPasses = 5
 
-// rest follows an attempt until the scheduler rests: its own patch makes it look again,
+// rest follows a pass until the scheduler rests: its own patch makes it look again,
 // and a cluster that it has just left must then pass every filter.
-func (in scheduler) rest(a attempt) attempt {
+func (in scheduler) rest(a pass) pass {
 	for range maxPasses {
 		next, after := in, *in.Binding
 		after.Clusters, after.Status.ObservedAffinity = a.targets, a.group.Name

@@ -116,7 +116,7 @@ func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdic
 	if a.reason != reason.None {
 		return in.failed(a)
 	}
-	v := in.judge(a)
+	v := in.trustedPass(a)
 	if v.OK && in.Margin > 0 && in.Binding.Divides() && in.Binding.Placement.ByRoom() {
 		less := left
 		less.lessRoom = in.Margin
@@ -127,8 +127,8 @@ func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdic
 	return v
 }
 
-// failed is the no of an attempt that fails.
-func (in PreCheckInput) failed(a attempt) reason.Verdict {
+// failed is the no of a pass that fails.
+func (in PreCheckInput) failed(a pass) reason.Verdict {
 	switch {
 	case len(a.seen) == 0:
 		return in.noTarget(a.group)
@@ -140,8 +140,8 @@ func (in PreCheckInput) failed(a attempt) reason.Verdict {
 	return reason.Verdict{Reason: a.reason, Message: a.why}
 }
 
-// judge looks at what the scheduler makes of it through Lifeboat's eyes.
-func (in PreCheckInput) judge(a attempt) reason.Verdict {
+// trustedPass looks at what the scheduler makes of it through Lifeboat's eyes.
+func (in PreCheckInput) trustedPass(a pass) reason.Verdict {
 	candidates := in.trusted(a.seen)
 	used := those(candidates, func(c *karmada.Cluster) bool {
 		return slices.ContainsFunc(a.targets, func(t karmada.TargetCluster) bool { return t.Name == c.Name })
@@ -159,7 +159,7 @@ func (in PreCheckInput) judge(a attempt) reason.Verdict {
 	return v
 }
 
-func (in PreCheckInput) judgeRoom(a attempt, used []karmada.Cluster) reason.Verdict {
+func (in PreCheckInput) judgeRoom(a pass, used []karmada.Cluster) reason.Verdict {
 	switch {
 	case len(in.Binding.Components) > 0:
 		return in.judgeComponents(a.group, used)

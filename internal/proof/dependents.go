@@ -27,10 +27,15 @@ func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) 
 	return reason.None, ""
 }
 
-// ServesHeld reports whether a binding without replicas, a Service or a ConfigMap, belongs to a workload whose old copy
-// is held on a cluster: both are of one policy and namespace.
+// Serves reports whether a binding without replicas, a Service or a ConfigMap, belongs to a workload: both are of one
+// policy and namespace.
+func Serves(b, workload *karmada.Binding) bool {
+	return !b.Workload && workload.Workload && b.Key.Namespace == workload.Key.Namespace && b.PolicyID() != "" && b.PolicyID() == workload.PolicyID()
+}
+
+// ServesHeld reports whether it belongs to one whose old copy is held on a cluster.
 func ServesHeld(b, workload *karmada.Binding, cluster string) bool {
-	if b.Workload || !workload.Workload || b.Key.Namespace != workload.Key.Namespace || b.PolicyID() == "" || b.PolicyID() != workload.PolicyID() {
+	if !Serves(b, workload) {
 		return false
 	}
 	task, _ := workload.TaskFor(cluster)

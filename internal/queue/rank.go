@@ -95,8 +95,8 @@ func (t *Top) Sorted() []int {
 }
 
 // Lineup is the order in which queued items have their turn at a pace, and when: at
-// each turn the most urgent of those that are due by then. It is what a failover
-// that has the pace for itself does.
+// each turn the most urgent of those that are due by then. It foresees what a failover
+// that has the pace for itself does; one that runs asks for the First whenever it has a permit.
 type Lineup struct {
 	pace  pace.Pace
 	from  time.Time

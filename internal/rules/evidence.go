@@ -18,6 +18,8 @@ import (
 //	Ripens (one w.)  needed           needed                   no
 //	ConfirmsFailure  needed           needed                   no
 //	Failing          needed           needed                   yes, alone they suffice
+//
+// ConfirmsFailure alone begins an evacuation; Failing says whether what has begun goes on.
 type Evidence struct {
 	Windows Windows
 	// Judged is when the newest answered look was requested. Windows are judged by this moment, not

@@ -73,7 +73,8 @@ func (j *judge) proves(w world.Write, b *karmada.Binding, e *eviction) {
 // seenWithin is how long a worker's cache may not know of an eviction.
 const seenWithin = 10 * time.Second
 
-// servesNone judges that what has no replicas stays for as long as the copy of a workload of its policy is held there.
+// servesNone judges that what has no replicas stays for as long as the copy of a workload of its policy is held there, or
+// has yet to leave.
 func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
 	if b.Replicas > 0 || b.PolicyID() == "" {
 		return
@@ -81,13 +82,25 @@ func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
 	for _, other := range j.s.world.StandingBindings() {
 		e, t := j.evicted[id(w.Cluster, &other)], held(&other, w.Cluster)
 		switch {
-		case other.Replicas == 0 || other.PolicyID() != b.PolicyID() || e == nil || t == nil:
+		case other.Replicas == 0 || other.PolicyID() != b.PolicyID():
+		case e == nil && j.mustLeave(w, &other):
+			j.violates("1: the hold of %s for %s is dropped, and %s of the same policy has yet to leave it", w.Binding, w.Cluster, other.Key)
+		case e == nil || t == nil:
 		case t.Reason == karmada.TaskReason && t.PurgeMode != karmada.PurgeDirectly && e.at.Before(j.readAt.Add(-seenWithin)):
 			j.violates("1: the hold of %s for %s is dropped, and %s of the same policy is held there", w.Binding, w.Cluster, other.Key)
 		default:
 			j.s.count["releases beside workloads of the policy"]++
 		}
 	}
+}
+
+// mustLeave: a binding without tolerations is on a cluster that has answered and has been tainted for a while.
+func (j *judge) mustLeave(w world.Write, b *karmada.Binding) bool {
+	_, at := b.Target(w.Cluster)
+	return at >= 0 && b.Placement != nil && len(b.Placement.ClusterTolerations) == 0 &&
+		!slices.ContainsFunc(j.between(w.Cluster, j.readAt.Add(-seenWithin)), func(x sight) bool {
+			return !x.there || !isReady(x.c) || !slices.ContainsFunc(x.c.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
+		})
 }
 
 // ready are the copies that stay where they are and are well at an eviction for certain,

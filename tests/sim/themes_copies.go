@@ -33,7 +33,8 @@ func (g *generator) themeRestores() {
 	g.some(300, "lost", "answer-lost", "conflict")
 }
 
-// themeServices moves ConfigMaps and workloads of the same policies; the workloads take their time to be healthy.
+// themeServices moves ConfigMaps and workloads of the same policies; the workloads take their time to be healthy, and some
+// have nowhere to go.
 func (g *generator) themeServices() {
 	g.few(6)
 	g.each(func(b *Binding) {
@@ -41,13 +42,19 @@ func (g *generator) themeServices() {
 		b.Policy, b.Divided = pick(g, "web", "web", "api"), false
 		if g.one(50) {
 			b.Replicas = 0
+		} else if g.one(20) {
+			b.May = [][]string{{"m1"}}
 		}
 	})
 	g.s.Times["healthy"] = pick(g, 3*time.Second, 20*time.Second, time.Minute)
 	g.some(100, "lost", "worker-dies", "answer-lost")
 	at := g.between(time.Second, 10*time.Second)
-	if g.one(40) {
-		g.during(at, at+g.between(2*time.Minute, 6*time.Minute), "taint", "untaint", "m1")
+	if g.one(50) {
+		do, undo := "taint", "untaint"
+		if g.one(50) {
+			do, undo = "drain", "undrain"
+		}
+		g.during(at, at+g.between(2*time.Minute, 6*time.Minute), do, undo, "m1")
 	} else {
 		g.outage("m1", at, time.Minute, 4*time.Minute)
 	}

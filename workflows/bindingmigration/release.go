@@ -136,7 +136,7 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 	case out.Reason == reason.HeldForParents && !since.IsZero():
 		rl.st.Proof.Since = since
 		waited := workflow.Now(rl.ctx).Sub(since) // many may wait for long
-		rl.wait(min(max(rl.st.Terms.Recheck, waited), rl.proofs.safetyPoll()), "wait for the workloads that "+rl.st.Ref.Key.String()+" serves")
+		rl.wait(min(max(rl.st.Terms.Recheck, waited), rl.proofs.safetyPoll()), "wait for those that need the old copy of "+rl.st.Ref.Key.String())
 		return
 	}
 	// Always: where health need not hold, the next look would be content at once.

@@ -435,6 +435,35 @@ func TestNothingBeginsBeforeAnOrderAboutOneBindingIsObeyed(t *testing.T) {
 	})
 }
 
+// What waits with its release for a workload keeps no workload from its place, as far as the state of the failover allows.
+//
+// Rules: R4.4-5, R4.7-61.
+func TestWhatWaitsForAWorkloadKeepsItFromNoPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		why    reason.Reason
+		waits  int
+		begins bool
+	}{
+		"for health: there is room":        {why: reason.NotHealthy, waits: 2, begins: true},
+		"for health: there is none":        {why: reason.NotHealthy, waits: 3},
+		"for workloads: they may all go":   {why: reason.HeldForParents, waits: 4, begins: true},
+		"for workloads: there are so many": {why: reason.HeldForParents, waits: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flowtest.InWorkflow(t, func(ctx workflow.Context) {
+				f := crowded(ctx, 10)
+				f.st.Migrations, f.st.Terms.InFlight, f.st.Terms.Waiting = map[string]workflows.Migration{}, 2, 3
+				for n := range c.waits {
+					key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}
+					f.st.Migrations[key.String()] = workflows.Migration{Key: key, Placed: true, Phase: phase.MigrationAwaitingHealth, Reason: c.why}
+				}
+				require.Equal(t, c.begins, f.dispatcher.mayBegin())
+				require.Equal(t, c.begins, f.dispatcher.readyReason() != reason.WaitingFull)
+			})
+		})
+	}
+}
+
 // What was left for later owes an outcome only where a taint had made it move in this
 // attempt. What the list brings back owes it still, whatever moves it now; what the list does
 // not bring back was moved by others.

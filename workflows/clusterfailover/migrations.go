@@ -358,16 +358,21 @@ func (ms *migrations) pokeSilent() {
 	})
 }
 
-// inFlight count the migrations from Checking to Placing, and those that wait.
+// inFlight count the migrations from Checking to Placing, and those that wait. Those that wait for a workload would keep
+// it from its place: they count only above what else may be on the way.
 func (ms *migrations) inFlight() (inFlight, waiting int) {
+	follow := 0
 	for _, key := range workflow.DeterministicKeys(ms.st.Migrations) {
-		if m := ms.st.Migrations[key]; m.Placed || m.Phase == phase.MigrationAwaitingFence {
+		switch m := ms.st.Migrations[key]; {
+		case m.Placed && m.Reason == reason.HeldForParents:
+			follow++
+		case m.Placed || m.Phase == phase.MigrationAwaitingFence:
 			waiting++
-		} else {
+		default:
 			inFlight++
 		}
 	}
-	return inFlight, waiting
+	return inFlight, waiting + max(0, follow-ms.st.Terms.InFlight)
 }
 
 // allEnded: every migration has reported, or does not run any more and left no hold that
