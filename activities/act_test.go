@@ -85,19 +85,20 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 }
 
 // A Service keeps its old copy for as long as that of a workload of its policy is held, or has yet to leave a cluster
-// that answers. An operator releases it all the same.
+// that answers. An operator releases it all the same. At a recovery it goes back to those that stay.
 //
-// Rules: R4.7-61.
+// Rules: R4.7-61, R4.9-17.
 func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 	answers := recovered // its taints stand
 	web := func(change func(*karmada.Binding)) func(*bench) {
 		return func(b *bench) { answers(b); b.world.Change(appKey("web"), change) }
 	}
 	for name, c := range map[string]struct {
-		world   func(b *bench)
-		on      string // where the workload runs
-		ordered bool
-		reason  reason.Reason
+		world     func(b *bench)
+		on        string // where the workload runs
+		ordered   bool
+		recovered bool // so its failover says
+		reason    reason.Reason
 	}{
 		"it is held":              {on: "m2", world: func(b *bench) { b.held(appKey("web"), karmada.TaskReason, "") }, reason: reason.HeldForParents},
 		"it is held, on an order": {on: "m2", world: func(b *bench) { b.held(appKey("web"), karmada.TaskReason, "") }, ordered: true, reason: reason.Written},
@@ -112,7 +113,17 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 		"it stays: it is opted out": {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) {
 			x.Annotations[karmada.AnnotationEnabled] = "false"
 		})},
-		"it goes: it is deleted": {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) { x.Deleting = true })},
+		"it goes: it is deleted":              {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) { x.Deleting = true })},
+		"at a recovery it stays":              {on: "m1", world: answers, recovered: true, reason: reason.ClusterRecovered},
+		"at a recovery it stays, on an order": {on: "m1", world: answers, recovered: true, ordered: true, reason: reason.Written},
+		"at a recovery it has moved":          {on: "m2", world: answers, recovered: true, reason: reason.Written},
+		"at a recovery it is on its way":      {on: "m2", world: func(b *bench) { answers(b); b.held(appKey("web"), karmada.TaskReason, "") }, recovered: true, reason: reason.HeldForParents},
+		"at a recovery it is deleted":         {on: "m1", recovered: true, reason: reason.Written, world: web(func(x *karmada.Binding) { x.Deleting = true })},
+		"at a recovery one stays, one has moved": {on: "m1", recovered: true, reason: reason.Written, world: func(b *bench) {
+			answers(b)
+			web := b.world.Peek(appKey("web"))
+			b.bind("api", func(x *karmada.Binding) { x.Annotations, x.Workload, x.Clusters = web.Annotations, true, on("m2") })
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
@@ -128,7 +139,7 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 			})
 			b.does(c.world)
 			r := healthy(ref)
-			r.Ordered = c.ordered
+			r.Ordered, r.Recovered = c.ordered, c.recovered
 			out := b.release(r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)
 			require.Equal(t, c.reason == reason.HeldForParents, out.Message == "waits for 1 workload of PropagationPolicy shop/cart on m1, shop/web first", out.Message)

@@ -40,6 +40,8 @@ type ReleaseRequest struct {
 	// after gracefulTimeout, where the failover's terms say so.
 	Ordered  bool `json:"ordered,omitempty"`
 	Unproven bool `json:"unproven,omitempty"`
+	// Recovered: its cluster has. What serves workloads that stayed there goes back: refused as ClusterRecovered.
+	Recovered bool `json:"recovered,omitempty"`
 	// manager is whether what Karmada reports is kept up to date, and controller whether the
 	// controller watched for HealthyFor; both are judged before the binding is read.
 	manager, controller reason.Verdict
@@ -145,27 +147,42 @@ func (a releaser) whyNotYet(
 		return reason.None, "", nil
 	}
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
-	return a.servesOthers(ctx, b, source, look.SourceReady)
+	return a.servesOthers(ctx, r, b, source)
 }
 
 // servesOthers keeps the old copy of what comes with a workload, a Service or a ConfigMap, for as long as that of the
-// workload is held, which may serve until then, or has yet to leave a cluster that answers.
-func (a releaser) servesOthers(ctx context.Context, b *karmada.Binding, source karmada.Cluster, answers bool) (reason.Reason, string, error) {
+// workload is held, which may serve until then, or has yet to leave a cluster that answers. Where all of them stay on one
+// that has recovered, it is to go back there.
+func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada.Binding, source karmada.Cluster) (reason.Reason, string, error) {
 	if b.Workload || b.PolicyID() == "" {
 		return reason.None, "", nil
 	}
-	var served []karmada.BindingKey
+	var first, stays karmada.BindingKey
+	served, moved, answers := 0, false, source.Ready()
 	err := a.each(ctx, !answers, func(other *karmada.Binding) {
-		if proof.ServesHeld(b, other, source.Name) || answers && proof.Serves(b, other) && a.settings.leaves(other, source, a.now()) {
-			served = append(served, other.Key)
+		_, at := other.Target(source.Name)
+		switch {
+		case !proof.Serves(b, other):
+		case proof.ServesHeld(b, other, source.Name) || answers && !r.Recovered && a.settings.leaves(other, source, a.now()):
+			if served++; served == 1 || other.Key.Compare(first) < 0 {
+				first = other.Key
+			}
+		case other.Deleting:
+		case at < 0:
+			moved = true
+		case stays == karmada.BindingKey{} || other.Key.Compare(stays) < 0:
+			stays = other.Key
 		}
 	})
-	if err != nil || len(served) == 0 {
+	switch {
+	case err != nil:
 		return reason.None, "", err
+	case served > 0:
+		return reason.HeldForParents, fmt.Sprintf("waits for %s%s on %s, %s first", reason.Count(served, "workload"), b.OfPolicy(), source.Name, first), nil
+	case r.Recovered && !moved && stays != karmada.BindingKey{}:
+		return reason.ClusterRecovered, fmt.Sprintf("%s%s stays on %s: it goes back there", stays, b.OfPolicy(), source.Name), nil
 	}
-	first := slices.MinFunc(served, karmada.BindingKey.Compare)
-	return reason.HeldForParents, fmt.Sprintf("waits for %s%s on %s, %s first",
-		reason.Count(len(served), "workload"), b.OfPolicy(), source.Name, first), nil
+	return reason.None, "", nil
 }
 
 // leaves reports whether a binding is on a cluster and has yet to leave it: what surrounds it may still opt it out.

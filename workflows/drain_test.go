@@ -80,30 +80,35 @@ func (s *story) serving(config, workload karmada.BindingKey) {
 	s.world.Change(workload, func(b *karmada.Binding) { b.Workload = true })
 	s.world.Change(config, func(b *karmada.Binding) {
 		b.Resource.APIVersion, b.Resource.Kind, b.Replicas, b.Workload = "v1", "ConfigMap", 0, false
-		b.Placement.SpreadConstraints = nil
 	})
 }
 
 // A drain has room for a ConfigMap and none for the Deployment that it belongs to: the ConfigMap is on both clusters until
 // the Deployment has moved, and where the drain ends before that, it is back.
 //
-// Rules: R4.7-61, R4.9-17, R4.4-5.
+// Rules: R4.7-61, R4.9-16, R4.9-17, R4.4-5.
 func TestDrain_WhatServesABlockedWorkload_StaysWithIt(t *testing.T) {
 	const room = 20 * time.Minute
 	for name, c := range map[string]struct {
-		room  bool // for the Deployment, in the end
-		order string
-		want  map[string]phase.Outcome
+		room   bool // for the Deployment, in the end
+		spread bool // the ConfigMap runs on one cluster at a time
+		order  string
+		want   map[string]phase.Outcome
+		on     []string // the ConfigMap, in the end
 	}{
-		"there is room at last":  {room: true, want: map[string]phase.Outcome{"web": "Migrated", "front": "Migrated"}},
-		"the drain ends":         {want: map[string]phase.Outcome{"web": "Abandoned", "front": "Restored"}},
-		"an operator releases":   {order: workflows.UpdateRelease, want: map[string]phase.Outcome{"web": "Abandoned", "front": "Migrated"}},
-		"an operator cancels it": {order: workflows.UpdateCancel, want: map[string]phase.Outcome{"web": "Abandoned", "front": "NeedsOperator"}},
+		"there is room at last":                      {room: true, want: map[string]phase.Outcome{"web": "Migrated", "front": "Migrated"}, on: []string{"m2"}},
+		"the drain ends":                             {want: map[string]phase.Outcome{"web": "Abandoned", "front": "Restored"}, on: []string{"m1", "m2"}},
+		"the drain ends, and it runs on one cluster": {spread: true, want: map[string]phase.Outcome{"web": "Abandoned", "front": "Restored"}, on: []string{"m1"}},
+		"an operator releases":                       {order: workflows.UpdateRelease, want: map[string]phase.Outcome{"web": "Abandoned", "front": "Migrated"}, on: []string{"m2"}},
+		"an operator cancels it":                     {order: workflows.UpdateCancel, want: map[string]phase.Outcome{"web": "Abandoned", "front": "NeedsOperator"}, on: []string{"m2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			web, front := s.bind("web", []string{"m1"}, "m1"), s.bind("front", []string{"m1"}, "m1", "m2")
 			s.serving(front, web)
+			if !c.spread {
+				s.world.Change(front, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
+			}
 			s.drains(workflows.DrainOrder{}, 2*room)
 			s.at(room, func() {
 				waits := s.status().Migrations[front.String()]
@@ -120,6 +125,7 @@ func TestDrain_WhatServesABlockedWorkload_StaysWithIt(t *testing.T) {
 			})
 			looks := s.counting()
 			require.Equal(t, c.want, outcomes(s.play()))
+			require.Equal(t, c.on, karmada.TargetNames(s.world.Peek(front).Clusters))
 			require.Less(t, looks.releases, int(2*room/s.settings.Terms.HealthPoll))
 			if released := s.world.Log("release"); c.room {
 				require.Equal(t, []string{web.String(), front.String()}, []string{released[0].Binding, released[1].Binding})

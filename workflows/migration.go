@@ -272,6 +272,18 @@ func (i *Intent) Kind() IntentKind {
 // PutsBack reports whether a put-back counts.
 func (i *Intent) PutsBack() bool { return i.Kind() == IntentPutBack }
 
+// GoesHome has the recovery put back what is placed, too.
+func (i *Intent) GoesHome() {
+	home := *i.Recover
+	home.PutBack = true
+	i.Recover = &home
+}
+
+// Home reports whether it goes back in place of the new copies: by an order, or by the recovery.
+func (i *Intent) Home() bool {
+	return i.PutsBack() || i.Kind() == IntentRecover && i.Recover.PutBack
+}
+
 // Releases reports whether a release counts.
 func (i *Intent) Releases() bool { return i.Kind() == IntentRelease }
 

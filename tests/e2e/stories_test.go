@@ -82,6 +82,7 @@ var stories = []story{
 	{name: "cancelled_in_the_ui", short: "stop", size: 2, tell: cancelledInTheUI},
 	{name: "dependents_shared_by_two_parents", short: "need", size: 2, tell: sharedDependents},
 	{name: "service_held_with_its_workload", short: "serve", size: 2, tell: serviceHeld},
+	{name: "service_of_a_workload_that_stays", short: "wait", size: 2, tell: serviceOfWhatStays},
 	{name: "purge_mode_never_over_two_failovers", short: "keep", size: 2, tell: keptTwice},
 	{
 		name: "components_move_together", short: "parts", size: 3, tell: componentsMove, onlySimulated: alphaComponents,

@@ -171,31 +171,67 @@ func sharedDependents(s *scene) {
 func serviceHeld(s *scene) {
 	from, to := s.ruledPair()
 	app, service := s.deployed("web", from, to), s.ofKind("v1", "Service", s.namespace(), "front")
-	for _, u := range []*unstructured.Unstructured{app, service} {
-		annotate(u, "propagationpolicy.karmada.io/namespace", s.namespace())
-		annotate(u, "propagationpolicy.karmada.io/name", "web")
-	}
+	ofOnePolicy(app, service)
 	annotate(app, faultStuckReadyAt, to+"=1")
 	s.run(app, service)
 	serving, served := keyOf(app), keyOf(service)
-	old := s.work(served, from)
 
 	s.kill(from)
-	s.await("the Service waits for its workload", func() (bool, string) {
-		explained := string(s.printed("explain", served, "--cluster", from))
-		return strings.Contains(explained, "HeldForParents") && strings.Contains(explained, serving), explained
-	})
-	require.Equal(s, []string{to}, s.find(served).targets())
-	s.remains(2*minHealthy, "the Service stays on the old cluster", func() bool {
-		w := s.work(served, from)
-		return w != nil && w.UID == old.UID && w.DeletionTimestamp == nil && len(s.find(served).held(from)) == 1
-	})
+	s.serves(served, serving, from, to)
 
 	s.annotate(serving, faultStuckReadyAt, "")
 	s.phase(from, "Evacuated")
 	require.Greater(s, s.released(served, from).Revision, s.releasedWhenItRan(serving, from).Revision)
 	s.recovers(from, map[string]string{serving: "Migrated", served: "Migrated"})
 	s.purged(served, from)
+}
+
+// serviceOfWhatStays drains a cluster with a Deployment that may run nowhere else, and a Service of the same policy that may;
+// then the drain ends.
+//
+// It guards that the Service stays while the Deployment is there, and is back, where it was, after the drain.
+//
+// Rules: R4.7-61, R4.9-17.
+func serviceOfWhatStays(s *scene) {
+	from, to := s.c(1), s.c(2)
+	app, service := deployment(s.namespace(), "web", from, 2, oneOf(from)), s.ofKind("v1", "Service", s.namespace(), "front")
+	ofOnePolicy(app, service)
+	s.run(app, service)
+	serving, served := keyOf(app), keyOf(service)
+	old := s.work(served, from)
+
+	s.answer("drain", from, "--yes")
+	s.serves(served, serving, from, to)
+	s.order("drain", from, "--end")
+	s.asked[from] = true
+	s.became(s.ends(from, "Recovered"), map[string]string{serving: "Abandoned", served: "Restored"})
+	b := s.find(served)
+	require.Equal(s, []string{from}, b.targets())
+	require.Empty(s, b.Spec.Tasks)
+	require.Equal(s, old.UID, s.work(served, from).UID)
+	s.await("its copy on the other cluster goes", func() (bool, string) { return s.work(served, to) == nil, "" })
+}
+
+// ofOnePolicy has bindings come from one PropagationPolicy.
+func ofOnePolicy(all ...*unstructured.Unstructured) {
+	for _, u := range all {
+		annotate(u, "propagationpolicy.karmada.io/namespace", u.GetNamespace())
+		annotate(u, "propagationpolicy.karmada.io/name", "web")
+	}
+}
+
+// serves: a Service is on its new cluster, waits for its workload, and stays on the old one.
+func (s *scene) serves(service, workload, from, to string) {
+	old := s.work(service, from)
+	s.await("the Service waits for its workload", func() (bool, string) {
+		explained := string(s.printed("explain", service, "--cluster", from))
+		return strings.Contains(explained, "HeldForParents") && strings.Contains(explained, workload), explained
+	})
+	require.Equal(s, []string{to}, s.find(service).targets())
+	s.remains(2*minHealthy, "the Service stays on the old cluster", func() bool {
+		w := s.work(service, from)
+		return w != nil && w.UID == old.UID && w.DeletionTimestamp == nil && len(s.find(service).held(from)) == 1
+	})
 }
 
 // deployed is the binding of a Deployment with two replicas that may run on either cluster.

@@ -79,10 +79,18 @@ func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
 	if b.Replicas > 0 || b.PolicyID() == "" {
 		return
 	}
+	stay, moved := 0, 0
 	for _, other := range j.s.world.StandingBindings() {
 		e, t := j.evicted[id(w.Cluster, &other)], held(&other, w.Cluster)
+		if other.Replicas == 0 || other.PolicyID() != b.PolicyID() {
+			continue
+		}
+		if _, at := other.Target(w.Cluster); e == nil && at >= 0 {
+			stay++
+		} else {
+			moved++
+		}
 		switch {
-		case other.Replicas == 0 || other.PolicyID() != b.PolicyID():
 		case e == nil && j.mustLeave(w, &other):
 			j.violates("1: the hold of %s for %s is dropped, and %s of the same policy has yet to leave it", w.Binding, w.Cluster, other.Key)
 		case e == nil || t == nil:
@@ -91,6 +99,11 @@ func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
 		default:
 			j.s.count["releases beside workloads of the policy"]++
 		}
+	}
+	lately := j.between(w.Cluster, j.readAt.Add(-seenWithin))
+	away := slices.ContainsFunc(lately, func(x sight) bool { return !x.there || !isReady(x.c) })
+	if stay > 0 && moved == 0 && !away && len(lately[len(lately)-1].c.Taints) == 0 {
+		j.violates("1: the hold of %s for %s is dropped, which is well again, and all workloads of the same policy stay there", w.Binding, w.Cluster)
 	}
 }
 

@@ -552,7 +552,11 @@ var facts = map[phase.MigrationEvent]func(past) bool{
 	},
 	phase.EventRecovered: func(p past) bool {
 		back := func(o activities.Observation) bool { return o.StraightBack || !o.Placed.OK }
-		return p.told(workflows.SignalRecover, workflows.UpdateCancel) && p.look(back)
+		stayed := func(e entry) bool {
+			out, is := e.answer.(activities.ActResult)
+			return is && e.act == activities.NameRelease && out.Reason == reason.ClusterRecovered
+		}
+		return p.told(workflows.SignalRecover, workflows.UpdateCancel) && (p.look(back) || slices.ContainsFunc(p.recent, stayed))
 	},
 	phase.EventRestoreOrdered: func(p past) bool { return p.told(workflows.UpdateCancel, workflows.UpdatePutBack) },
 	phase.EventReturned: func(p past) bool {

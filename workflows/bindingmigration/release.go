@@ -49,7 +49,7 @@ func (rl *releaser) releaseRequest() activities.ReleaseRequest {
 		HealthyFor: healthyFor, Watched: rl.st.Proof.Followed && rl.st.Terms.Watched, MinHealthy: &rl.st.Terms.MinHealthy, Detection: &rl.st.Terms.Detection,
 		Plugins: rl.st.Terms.Plugins, Probe: rl.st.Terms.Probe, ProvenOn: rl.st.Proof.On,
 		Returned: rl.st.Returned, Parent: rl.st.Parent,
-		Ordered: rl.st.Intent.Releases(), Unproven: rl.st.Proof.Waived,
+		Ordered: rl.st.Intent.Releases(), Unproven: rl.st.Proof.Waived, Recovered: rl.st.Intent.Recover != nil,
 	}
 	if !rl.st.Intent.Releases() && !rl.st.Proof.Waived && (!rl.st.Directly() || rl.st.Carries()) {
 		request.Proofs = rl.proofs.freshProofs(rl.st.Proof.On)
@@ -137,6 +137,10 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 		rl.st.Proof.Since = since
 		waited := workflow.Now(rl.ctx).Sub(since) // many may wait for long
 		rl.wait(min(max(rl.st.Terms.Recheck, waited), rl.proofs.safetyPoll()), "wait for those that need the old copy of "+rl.st.Ref.Key.String())
+		return
+	case out.Reason == reason.ClusterRecovered:
+		rl.st.Intent.GoesHome()
+		rl.on(phase.EventRecovered)
 		return
 	}
 	// Always: where health need not hold, the next look would be content at once.
