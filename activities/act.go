@@ -122,7 +122,7 @@ type RestoreRequest struct {
 	EvenIfPlaced bool `json:"evenIfPlaced,omitempty"`
 	// EvenIfFailing restores onto a cluster that fails: an operator cancelled.
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
-	// PutBack restores the former clusters of a placed binding: an operator's order.
+	// PutBack restores the former clusters of a placed binding: an operator's order, or for workloads that stayed there.
 	PutBack bool `json:"putBack,omitempty"`
 	// OursGo reports that Lifeboat's taints go right after this, so that they are no reason
 	// against a put-back as long as no rule asks for them; Stopped: whatever rules say.

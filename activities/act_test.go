@@ -90,6 +90,27 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 // Rules: R4.7-61, R4.9-17.
 func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 	answers := recovered // its taints stand
+	untainted := func(b *bench) {
+		answers(b)
+		b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Taints, c.Added = nil, nil })
+	}
+	drains := func(selector string) func(*bench) {
+		return func(b *bench) {
+			untainted(b)
+			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Drain = &karmada.Drain{Selector: selector} })
+			b.world.PutTaint("m1", corev1.Taint{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute})
+			b.world.Change(appKey("web"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"tier": "web"} })
+		}
+	}
+	beside := func(since time.Duration) func(*bench) { // another workload was scheduled elsewhere
+		return func(b *bench) {
+			untainted(b)
+			web, at := b.world.Peek(appKey("web")), b.now.Add(since)
+			b.bind("api", func(x *karmada.Binding) {
+				x.Annotations, x.Workload, x.Clusters, x.Status.LastScheduled = web.Annotations, true, on("m2"), &at
+			})
+		}
+	}
 	web := func(change func(*karmada.Binding)) func(*bench) {
 		return func(b *bench) { answers(b); b.world.Change(appKey("web"), change) }
 	}
@@ -113,17 +134,20 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 		"it stays: it is opted out": {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) {
 			x.Annotations[karmada.AnnotationEnabled] = "false"
 		})},
+		"a drain selects it":                  {on: "m1", world: drains("tier=web"), reason: reason.HeldForParents},
+		"a drain does not select it":          {on: "m1", world: drains("tier=db"), reason: reason.Written},
 		"it goes: it is deleted":              {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) { x.Deleting = true })},
-		"at a recovery it stays":              {on: "m1", world: answers, recovered: true, reason: reason.ClusterRecovered},
-		"at a recovery it stays, on an order": {on: "m1", world: answers, recovered: true, ordered: true, reason: reason.Written},
-		"at a recovery it has moved":          {on: "m2", world: answers, recovered: true, reason: reason.Written},
-		"at a recovery it is on its way":      {on: "m2", world: func(b *bench) { answers(b); b.held(appKey("web"), karmada.TaskReason, "") }, recovered: true, reason: reason.HeldForParents},
-		"at a recovery it is deleted":         {on: "m1", recovered: true, reason: reason.Written, world: web(func(x *karmada.Binding) { x.Deleting = true })},
-		"at a recovery one stays, one has moved": {on: "m1", recovered: true, reason: reason.Written, world: func(b *bench) {
-			answers(b)
-			web := b.world.Peek(appKey("web"))
-			b.bind("api", func(x *karmada.Binding) { x.Annotations, x.Workload, x.Clusters = web.Annotations, true, on("m2") })
+		"at a recovery, tainted still":        {on: "m1", world: answers, recovered: true, reason: reason.HeldForParents},
+		"at a recovery it stays":              {on: "m1", world: untainted, recovered: true, reason: reason.ClusterRecovered},
+		"at a recovery it stays, on an order": {on: "m1", world: untainted, recovered: true, ordered: true, reason: reason.Written},
+		"at a recovery it has moved":          {on: "m2", world: untainted, recovered: true, reason: reason.Written},
+		"at a recovery it is on its way":      {on: "m2", world: func(b *bench) { untainted(b); b.held(appKey("web"), karmada.TaskReason, "") }, recovered: true, reason: reason.HeldForParents},
+		"at a recovery it is deleted": {on: "m1", recovered: true, reason: reason.Written, world: func(b *bench) {
+			untainted(b)
+			b.world.Change(appKey("web"), func(x *karmada.Binding) { x.Deleting = true })
 		}},
+		"at a recovery one stays, one has moved":       {on: "m1", recovered: true, reason: reason.Written, world: beside(time.Second)},
+		"at a recovery one stays, one was never there": {on: "m1", recovered: true, reason: reason.ClusterRecovered, world: beside(-time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
@@ -139,7 +163,7 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 			})
 			b.does(c.world)
 			r := healthy(ref)
-			r.Ordered, r.Recovered = c.ordered, c.recovered
+			r.Ordered, r.Recovered, r.QueuedAt = c.ordered, c.recovered, b.now
 			out := b.release(r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)
 			require.Equal(t, c.reason == reason.HeldForParents, out.Message == "waits for 1 workload of PropagationPolicy shop/cart on m1, shop/web first", out.Message)

@@ -96,13 +96,10 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 			check := Check{Key: b.Key, Reason: reason.Malformed, Message: b.Malformed, workload: &b.Resource}
 			a.reporter.blocked(ctx, PreCheckRequest{Cluster: r.Cluster, Mode: r.Mode}, Checked{Key: b.Key, UID: b.UID}, check)
 		}
-		policy := rules.PolicyOf(b, a.settings.DefaultTolerations)
-		if r.Soft {
-			if policy, err = readSoft(ctx, from, b, policy); err != nil {
-				return TargetingPage{}, classify("read policy of binding", b.Key.String(), err)
-			}
+		policy, err := a.settings.policyOf(ctx, from, b, r.Drain, r.Soft)
+		if err != nil {
+			return TargetingPage{}, classify("read policy of binding", b.Key.String(), err)
 		}
-		policy.NotDrained = !r.Drain.Selects(b)
 		rule, _ := a.settings.Kinds.Judge(b, r.Cluster)
 		out.Items = append(out.Items, Targeting{
 			Key: b.Key, UID: b.UID, Resource: resourceName(b), Kind: b.Resource.APIVersion + ", " + b.Resource.Kind,
@@ -165,6 +162,16 @@ func (p *TargetingPage) bounded() {
 		total -= sizes[at]
 		p.Policies[at].Tolerations, p.Policies[at].State, sizes[at] = nil, nil, 0
 	}
+}
+
+// policyOf is what is frozen of a binding under a drain, nil for none; soft: with how long it stays under soft taints.
+func (s Settings) policyOf(ctx context.Context, from OptOutReader, b *karmada.Binding, drain *karmada.Drain, soft bool) (policy rules.Policy, err error) {
+	policy = rules.PolicyOf(b, s.DefaultTolerations)
+	if soft {
+		policy, err = readSoft(ctx, from, b, policy)
+	}
+	policy.NotDrained = !drain.Selects(b)
+	return policy, err
 }
 
 // readSoft completes a frozen policy with what the binding's own policy says.

@@ -62,6 +62,7 @@ func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster strin
 		return check.ends(CheckBlocked, v.Reason, v.Message), err
 	}
 	check.Dependents = b.PropagateDeps && karmada.DependenciesOf(b).Any()
+	check.Follows = proof.Follows(b)
 	return j.judgeWhere(ctx, placement.PreCheckInput{
 		Binding: b, Failing: cluster, Fleet: ask.fleet, Evacuating: evacuating(ask.fleet, cluster),
 		RoomUnknownOK: j.settings.RoomUnknownOK, RoomForStaticWeights: j.settings.RoomForStaticWeights,

@@ -71,7 +71,7 @@ type recentManager struct {
 	r    *Recent
 	from ManagerReader
 	last answer[proof.ManagerLease]
-	read []leaseRead // those of the last renewedWithin, oldest first
+	read []leaseRead // those of the last renewedWithin, about in their order
 }
 
 // leaseRead is what a Lease said, and how long ago the read of it began.
@@ -106,7 +106,7 @@ func (m *recentManager) ManagerLease(ctx context.Context) (proof.ManagerLease, e
 	return all[0], nil
 }
 
-// earlier is what the Lease said in the oldest read of the last renewedWithin, if there is one: where many
+// earlier is what the Lease said in a read of the last renewedWithin, an old one, if there is one: where many
 // are released one after the other, each need not wait for a renewal of its own.
 func (m *recentManager) earlier() (lease proof.ManagerLease, ok bool) {
 	m.r.mu.Lock()

@@ -3,6 +3,7 @@ package activities
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,8 +41,10 @@ type ReleaseRequest struct {
 	// after gracefulTimeout, where the failover's terms say so.
 	Ordered  bool `json:"ordered,omitempty"`
 	Unproven bool `json:"unproven,omitempty"`
-	// Recovered: its cluster has. What serves workloads that stayed there goes back: refused as ClusterRecovered.
-	Recovered bool `json:"recovered,omitempty"`
+	// Recovered: its cluster has. What serves workloads that stayed there goes back: refused as ClusterRecovered. QueuedAt
+	// is when it was to move: a workload that was scheduled since then has moved.
+	Recovered bool      `json:"recovered,omitempty"`
+	QueuedAt  time.Time `json:"queuedAt,omitzero"`
 	// manager is whether what Karmada reports is kept up to date, and controller whether the
 	// controller watched for HealthyFor; both are judged before the binding is read.
 	manager, controller reason.Verdict
@@ -151,51 +154,65 @@ func (a releaser) whyNotYet(
 }
 
 // servesOthers keeps the old copy of what comes with a workload, a Service or a ConfigMap, for as long as that of the
-// workload is held, which may serve until then, or has yet to leave a cluster that answers. Where all of them stay on one
-// that has recovered, it is to go back there.
+// workload is held, which may serve until then, or has yet to leave a cluster that answers. Where none of them has moved
+// off one that has recovered, it is to go back there.
 func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada.Binding, source karmada.Cluster) (reason.Reason, string, error) {
-	if b.Workload || b.PolicyID() == "" {
+	if !proof.Follows(b) {
 		return reason.None, "", nil
 	}
-	var first, stays karmada.BindingKey
-	served, moved, answers := 0, false, source.Ready()
-	err := a.each(ctx, !answers, func(other *karmada.Binding) {
-		_, at := other.Target(source.Name)
-		switch {
-		case !proof.Serves(b, other):
-		case proof.ServesHeld(b, other, source.Name) || answers && !r.Recovered && a.settings.leaves(other, source, a.now()):
-			if served++; served == 1 || other.Key.Compare(first) < 0 {
-				first = other.Key
-			}
-		case other.Deleting:
-		case at < 0:
-			moved = true
-		case stays == karmada.BindingKey{} || other.Key.Compare(stays) < 0:
-			stays = other.Key
+	var served []karmada.BindingKey
+	var there []karmada.Binding
+	moved := false
+	err := a.each(ctx, !source.Ready(), func(other *karmada.Binding) {
+		if !proof.Serves(b, other) {
+			return
+		}
+		switch _, at := other.Target(source.Name); {
+		case proof.ServesHeld(b, other, source.Name):
+			served = append(served, other.Key)
+		case at >= 0 && !other.Deleting && source.Ready():
+			there = append(there, *other)
+		default:
+			last := other.Status.LastScheduled
+			moved = moved || at < 0 && last != nil && last.After(r.QueuedAt)
 		}
 	})
-	switch {
-	case err != nil:
+	leaving, bad := a.leaving(ctx, there, source)
+	if err = errors.Join(err, bad); err != nil {
 		return reason.None, "", err
-	case served > 0:
-		return reason.HeldForParents, fmt.Sprintf("waits for %s%s on %s, %s first", reason.Count(served, "workload"), b.OfPolicy(), source.Name, first), nil
-	case r.Recovered && !moved && stays != karmada.BindingKey{}:
-		return reason.ClusterRecovered, fmt.Sprintf("%s%s stays on %s: it goes back there", stays, b.OfPolicy(), source.Name), nil
+	}
+	if served = append(served, leaving...); len(served) > 0 {
+		return reason.HeldForParents, fmt.Sprintf("waits for %s%s on %s, %s first",
+			reason.Count(len(served), "workload"), b.OfPolicy(), source.Name, slices.MinFunc(served, karmada.BindingKey.Compare)), nil
+	}
+	if r.Recovered && !moved && len(there) > 0 {
+		return reason.ClusterRecovered, fmt.Sprintf("%s%s stays on %s: it goes back there", reason.Count(len(there), "workload"), b.OfPolicy(), source.Name), nil
 	}
 	return reason.None, "", nil
 }
 
-// leaves reports whether a binding is on a cluster and has yet to leave it: what surrounds it may still opt it out.
-func (s Settings) leaves(b *karmada.Binding, c karmada.Cluster, now time.Time) bool {
-	if _, at := b.Target(c.Name); at < 0 || b.Deleting || s.optedOutItself(b) {
-		return false
+// leaving are those of the bindings on a cluster that have yet to leave it: what surrounds them may still opt them out.
+func (a releaser) leaving(ctx context.Context, there []karmada.Binding, c karmada.Cluster) (keys []karmada.BindingKey, err error) {
+	if err = a.readSelected(ctx, c.Drain, there, c.Name); err != nil {
+		return nil, err
 	}
-	if rule, _ := s.Kinds.Judge(b, c.Name); rule == rules.KindKeep {
-		return false
+	from, taints := newOnce(a.Reader), moving(c)
+	_, soft := karmada.Triggering(taints)
+	for i := range there {
+		b := &there[i]
+		rule, _ := a.settings.Kinds.Judge(b, c.Name)
+		if rule == rules.KindKeep || a.settings.optedOutItself(b) {
+			continue
+		}
+		policy, err := a.settings.policyOf(ctx, from, b, c.Drain, len(soft) > 0)
+		if err != nil {
+			return nil, err
+		}
+		if rules.DueUnder(policy, taints, a.now()).Affected {
+			keys = append(keys, b.Key)
+		}
 	}
-	policy := rules.PolicyOf(b, s.DefaultTolerations)
-	policy.NotDrained = !c.Drain.Selects(b)
-	return rules.DueUnder(policy, moving(c), now).Affected
+	return keys, nil
 }
 
 // proofs judges what has to be proven of a placed binding: Directly that the old copy

@@ -92,6 +92,7 @@ func TestDrain_WhatServesABlockedWorkload_StaysWithIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		room   bool // for the Deployment, in the end
 		spread bool // the ConfigMap runs on one cluster at a time
+		lost   bool // somebody deletes its old Work
 		order  string
 		want   map[string]phase.Outcome
 		on     []string // the ConfigMap, in the end
@@ -99,6 +100,7 @@ func TestDrain_WhatServesABlockedWorkload_StaysWithIt(t *testing.T) {
 		"there is room at last":                      {room: true, want: map[string]phase.Outcome{"web": "Migrated", "front": "Migrated"}, on: []string{"m2"}},
 		"the drain ends":                             {want: map[string]phase.Outcome{"web": "Abandoned", "front": "Restored"}, on: []string{"m1", "m2"}},
 		"the drain ends, and it runs on one cluster": {spread: true, want: map[string]phase.Outcome{"web": "Abandoned", "front": "Restored"}, on: []string{"m1"}},
+		"the drain ends, and its old Work is gone":   {spread: true, lost: true, want: map[string]phase.Outcome{"web": "Abandoned", "front": "Migrated"}, on: []string{"m2"}},
 		"an operator releases":                       {order: workflows.UpdateRelease, want: map[string]phase.Outcome{"web": "Abandoned", "front": "Migrated"}, on: []string{"m2"}},
 		"an operator cancels it":                     {order: workflows.UpdateCancel, want: map[string]phase.Outcome{"web": "Abandoned", "front": "NeedsOperator"}, on: []string{"m2"}},
 	} {
@@ -119,6 +121,8 @@ func TestDrain_WhatServesABlockedWorkload_StaysWithIt(t *testing.T) {
 				switch {
 				case c.room:
 					s.world.Change(web, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2"} })
+				case c.lost:
+					s.world.DropWork("karmada-es-m1", "shop-front")
 				case c.order != "":
 					s.must(c.order, front, false)
 				}

@@ -193,7 +193,7 @@ func (o *MigrationOrder) End(r record.Result) record.Result {
 type Recover struct {
 	Attempt   int    `json:"attempt"`
 	Cancelled *Order `json:"cancelled,omitempty"`
-	// PutBack: what is placed goes back, too, by the operator's cancel, or since it serves workloads that stayed.
+	// PutBack: what is placed goes back, too, by the operator's cancel.
 	PutBack bool `json:"putBack,omitempty"`
 }
 

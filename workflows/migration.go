@@ -69,6 +69,8 @@ type MigrationState struct {
 	Said string `json:"said,omitempty"`
 	// RefusedAt is when a restore was last refused because the cluster looks failed again.
 	RefusedAt time.Time `json:"refusedAt,omitzero"`
+	// Home is whether a recovery takes it back in place of its new copies: it serves workloads that stayed.
+	Home Home `json:"home,omitempty"`
 	// SourceGone: at the last look the cluster object was gone. Nothing can be taken back then.
 	SourceGone bool `json:"sourceGone,omitempty"`
 	// Outage is the one that the cluster was in at the last look: what a fence is about.
@@ -243,6 +245,15 @@ type HeldOrder struct {
 	Order
 }
 
+// Home is what became of taking a placed binding back at a recovery.
+type Home string
+
+// It is refused where its cluster cannot take it back; then it goes on.
+const (
+	HomeAsked   Home = "Asked"
+	HomeRefused Home = "Refused"
+)
+
 // IntentKind is what was ordered of a migration.
 type IntentKind string
 
@@ -271,18 +282,6 @@ func (i *Intent) Kind() IntentKind {
 
 // PutsBack reports whether a put-back counts.
 func (i *Intent) PutsBack() bool { return i.Kind() == IntentPutBack }
-
-// GoesHome has the recovery put back what is placed, too.
-func (i *Intent) GoesHome() {
-	home := *i.Recover
-	home.PutBack = true
-	i.Recover = &home
-}
-
-// Home reports whether it goes back in place of the new copies: by an order, or by the recovery.
-func (i *Intent) Home() bool {
-	return i.PutsBack() || i.Kind() == IntentRecover && i.Recover.PutBack
-}
 
 // Releases reports whether a release counts.
 func (i *Intent) Releases() bool { return i.Kind() == IntentRelease }

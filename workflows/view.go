@@ -183,7 +183,7 @@ func (s *FailoverState) Status(instance, cluster string, now time.Time) Failover
 func (s *FailoverState) Shown(instance, cluster string, now time.Time) *FailoverStatus {
 	var first []queue.Item
 	for _, state := range PageStates {
-		for _, at := range s.Queue.First(now, state, PageLines) {
+		for _, at := range s.Queue.First(now, PageLines, queue.In(state)) {
 			first = append(first, s.Items[at])
 		}
 	}

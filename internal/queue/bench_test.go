@@ -44,7 +44,7 @@ func BenchmarkFirst(b *testing.B) {
 	q := queued(queue.Ready)
 	b.ReportAllocs()
 	for b.Loop() {
-		q.First(fixtures.At(100), queue.Ready, 1)
+		q.First(fixtures.At(100), 1, queue.In(queue.Ready))
 	}
 }
 

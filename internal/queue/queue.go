@@ -92,26 +92,28 @@ func (q *Queue) RankOf(now time.Time, i *Item) Rank {
 	return Rank{Key: i.Key, Priority: q.Priority(i), Due: due}
 }
 
-// First are the k most urgent items of a state, the most urgent first: a heap of k over one pass,
+// In selects the items of a state.
+func In(state State) func(*Item) bool { return func(i *Item) bool { return i.State == state } }
+
+// First are the k most urgent of some items, the most urgent first: a heap of k over one pass,
 // for k is small and the queue may be long.
-func (q *Queue) First(now time.Time, state State, k int) []int {
+func (q *Queue) First(now time.Time, k int, is func(*Item) bool) []int {
 	if k <= 0 {
 		return nil
 	}
 	top := Top{Most: k}
 	for at := range q.Items {
-		if i := &q.Items[at]; i.State == state {
+		if i := &q.Items[at]; is(i) {
 			top.Offer(q.RankOf(now, i), at)
 		}
 	}
 	return top.Sorted()
 }
 
-// Count is how many items are in a state.
-func (q *Queue) Count(state State) int {
-	n := 0
+// Count is how many such items there are.
+func (q *Queue) Count(is func(*Item) bool) (n int) {
 	for at := range q.Items {
-		if q.Items[at].State == state {
+		if is(&q.Items[at]) {
 			n++
 		}
 	}

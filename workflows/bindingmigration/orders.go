@@ -32,6 +32,7 @@ func (or *orders) recovered(r workflows.Recover) {
 	default:
 		if or.intent.Recover != nil && r.Attempt > or.intent.Recover.Attempt {
 			or.restoreAnew()
+			or.st.Home = ""
 		}
 		or.intent.Recover, or.dirty = &r, true
 	}

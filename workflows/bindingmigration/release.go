@@ -49,7 +49,8 @@ func (rl *releaser) releaseRequest() activities.ReleaseRequest {
 		HealthyFor: healthyFor, Watched: rl.st.Proof.Followed && rl.st.Terms.Watched, MinHealthy: &rl.st.Terms.MinHealthy, Detection: &rl.st.Terms.Detection,
 		Plugins: rl.st.Terms.Plugins, Probe: rl.st.Terms.Probe, ProvenOn: rl.st.Proof.On,
 		Returned: rl.st.Returned, Parent: rl.st.Parent,
-		Ordered: rl.st.Intent.Releases(), Unproven: rl.st.Proof.Waived, Recovered: rl.st.Intent.Recover != nil,
+		Ordered: rl.st.Intent.Releases(), Unproven: rl.st.Proof.Waived,
+		Recovered: rl.st.Intent.Recover != nil && rl.st.Home != workflows.HomeRefused, QueuedAt: rl.st.QueuedAt,
 	}
 	if !rl.st.Intent.Releases() && !rl.st.Proof.Waived && (!rl.st.Directly() || rl.st.Carries()) {
 		request.Proofs = rl.proofs.freshProofs(rl.st.Proof.On)
@@ -136,10 +137,13 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 	case out.Reason == reason.HeldForParents && !since.IsZero():
 		rl.st.Proof.Since = since
 		waited := workflow.Now(rl.ctx).Sub(since) // many may wait for long
+		if rl.st.Intent.Recover != nil {
+			waited = 0 // it ends soon
+		}
 		rl.wait(min(max(rl.st.Terms.Recheck, waited), rl.proofs.safetyPoll()), "wait for those that need the old copy of "+rl.st.Ref.Key.String())
 		return
 	case out.Reason == reason.ClusterRecovered:
-		rl.st.Intent.GoesHome()
+		rl.st.Home = workflows.HomeAsked
 		rl.on(phase.EventRecovered)
 		return
 	}

@@ -38,7 +38,7 @@ func (rs *restorer) putBackRefused(out activities.ActResult) {
 	rs.on(phase.EventRestoreRefused)
 }
 
-// failsAgain: the cluster that was to take it back looks failed again, or cannot. What is placed
+// failsAgain: the cluster that was to take it back looks failed again. What is placed
 // goes on for good; what is not goes on for now, and the restore is tried again, for
 // only the act itself sees how the cluster stands.
 func (rs *restorer) failsAgain(out activities.ActResult) {
@@ -71,7 +71,7 @@ func (rs *restorer) restore() {
 	ctx := flow.Acting(rs.ctx, "put "+rs.st.Ref.Key.String()+" back on "+rs.st.Ref.Cluster)
 	out, err := flow.Run[activities.ActResult](ctx, activities.NameRestore, activities.RestoreRequest{
 		MigrationRef: rs.looks.held(), EvenIfPlaced: rs.st.Placed, EvenIfFailing: rs.st.Intent.Cancelled != nil,
-		PutBack: rs.st.Intent.Home(), OursGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
+		PutBack: rs.putsBack(), OursGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
 	})
 	if err != nil {
 		rs.note(whyNot(err))
@@ -90,6 +90,11 @@ func (rs *restorer) restore() {
 	}
 }
 
+// putsBack reports whether it goes back in place of its new copies: by an order, or to the workloads that it serves.
+func (rs *restorer) putsBack() bool {
+	return rs.st.Intent.PutsBack() || rs.st.Placed && rs.st.Home == workflows.HomeAsked
+}
+
 func (rs *restorer) restoreRefused(out activities.ActResult) {
 	theirs := out.Reason == reason.ForeignTask || out.Reason == reason.NotTargeting
 	switch {
@@ -100,8 +105,13 @@ func (rs *restorer) restoreRefused(out activities.ActResult) {
 	case theirs:
 		rs.end(record.Result{Outcome: phase.OutcomeNeedsOperator, Reason: out.Reason, Message: out.Message})
 		return
-	case out.Reason == reason.ConditionsMatch, out.Reason == reason.PutBackRefused && !rs.st.Intent.PutsBack():
+	case out.Reason == reason.ConditionsMatch:
 		rs.failsAgain(out)
+		return
+	case out.Reason == reason.PutBackRefused && !rs.st.Intent.PutsBack():
+		rs.st.Home = workflows.HomeRefused
+		rs.note(out.Reason, out.Message)
+		rs.on(phase.EventRestoreRefused)
 		return
 	case out.Reason == reason.PutBackRefused:
 		rs.putBackRefused(out)

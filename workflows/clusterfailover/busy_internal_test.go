@@ -142,7 +142,7 @@ func TestARunWithALongQueueIsNoLongerThanOthers(t *testing.T) {
 		}
 		require.True(t, f.fullHistory())
 		f.carry()
-		require.Equal(t, 20_000, f.st.Queue.Count(queue.Ready))
+		require.Equal(t, 20_000, f.st.Queue.Count(queue.In(queue.Ready)))
 		require.Empty(t, f.st.Later)
 		return nil
 	})

@@ -334,7 +334,7 @@ func TestALaterListLeavesRoomForDispatch(t *testing.T) {
 func (x *throng) take(f *failover, many int) []karmada.BindingKey {
 	var taken []karmada.BindingKey
 	for len(taken) < many {
-		next := f.st.Queue.First(f.now(), queue.Due, 5000)
+		next := f.st.Queue.First(f.now(), 5000, queue.In(queue.Due))
 		if len(next) == 0 {
 			return taken
 		}
@@ -429,39 +429,50 @@ func TestNothingBeginsBeforeAnOrderAboutOneBindingIsObeyed(t *testing.T) {
 		f := crowded(ctx, 10)
 		f.st.Migrations = map[string]workflows.Migration{}
 		f.st.Terms.InFlight, f.st.Terms.Waiting = 300, 1500
-		require.True(t, f.dispatcher.mayBegin())
+		require.NotEmpty(t, f.dispatcher.ready(queue.Due, 1))
 		f.bindingOrders.orderOne(workflows.UpdateSkip, workflows.BindingOrder{})
-		require.False(t, f.dispatcher.mayBegin())
+		require.Empty(t, f.dispatcher.ready(queue.Due, 1))
 	})
 }
 
-// What waits with its release for a workload keeps no workload from its place, as far as the state of the failover allows.
+// What waits with its release for workloads leaves them places of their own, so that these may move: the most that such
+// bindings fill is what all others may.
 //
-// Rules: R4.4-5, R4.7-61.
-func TestWhatWaitsForAWorkloadKeepsItFromNoPlace(t *testing.T) {
-	for name, c := range map[string]struct {
-		why    reason.Reason
-		waits  int
-		begins bool
-	}{
-		"for health: there is room":        {why: reason.NotHealthy, waits: 2, begins: true},
-		"for health: there is none":        {why: reason.NotHealthy, waits: 3},
-		"for workloads: they may all go":   {why: reason.HeldForParents, waits: 4, begins: true},
-		"for workloads: there are so many": {why: reason.HeldForParents, waits: 5},
-	} {
-		t.Run(name, func(t *testing.T) {
-			flowtest.InWorkflow(t, func(ctx workflow.Context) {
-				f := crowded(ctx, 10)
-				f.st.Migrations, f.st.Terms.InFlight, f.st.Terms.Waiting = map[string]workflows.Migration{}, 2, 3
-				for n := range c.waits {
-					key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}
-					f.st.Migrations[key.String()] = workflows.Migration{Key: key, Placed: true, Phase: phase.MigrationAwaitingHealth, Reason: c.why}
+// Rules: R4.4-5, R4.4-6, R4.7-61.
+func TestWhatWaitsForWorkloadsLeavesThemPlaces(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		for name, c := range map[string]struct {
+			health, workloads int // so many wait for these
+			ready             []string
+			reason            reason.Reason // of a workload
+		}{
+			"there is room":                            {health: 1, workloads: 1, ready: []string{"front", "web"}, reason: reason.AwaitingPermit},
+			"all wait for health":                      {health: 3, reason: reason.WaitingFull},
+			"all wait for workloads":                   {workloads: 3, ready: []string{"web"}, reason: reason.AwaitingPermit},
+			"those places are filled by workloads":     {health: 2, workloads: 3, reason: reason.WaitingFull},
+			"as many wait for workloads as for health": {health: 2, workloads: 2, ready: []string{"web"}, reason: reason.AwaitingPermit},
+		} {
+			f := crowded(ctx, 0)
+			f.st.Migrations, f.st.Terms.InFlight, f.st.Terms.Waiting = map[string]workflows.Migration{}, 2, 3
+			for n := range c.health + c.workloads {
+				m := workflows.Migration{Key: karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}, Placed: true, Phase: phase.MigrationAwaitingHealth, Reason: reason.HeldForParents}
+				if n < c.health {
+					m.Reason = reason.NotHealthy
 				}
-				require.Equal(t, c.begins, f.dispatcher.mayBegin())
-				require.Equal(t, c.begins, f.dispatcher.readyReason() != reason.WaitingFull)
-			})
-		})
-	}
+				f.st.Migrations[m.Key.String()] = m
+			}
+			for _, name := range []string{"front", "web"} {
+				f.st.Items = append(f.st.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, State: queue.Ready, Follows: name == "front", Affected: true})
+			}
+			var ready []string
+			for _, at := range f.dispatcher.ready(queue.Ready, 2) {
+				ready = append(ready, f.st.Items[at].Key.Name)
+			}
+			require.Equal(t, c.ready, ready, name)
+			require.Equal(t, len(c.ready), f.dispatcher.want(true).Want, name)
+			require.Equal(t, c.reason, f.dispatcher.readyReason(f.migrations.counts(), false), name)
+		}
+	})
 }
 
 // What was left for later owes an outcome only where a taint had made it move in this

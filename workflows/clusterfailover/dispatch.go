@@ -44,23 +44,26 @@ func (d *dispatcher) dispatch() {
 		d.migrations.answered(s)
 	}
 	d.permitted = nil
-	reason := d.readyReason()
+	n := d.migrations.counts()
 	for at := range d.st.Items {
 		if i := &d.st.Items[at]; i.State == queue.Ready || i.State == queue.Hold {
-			i.Reason = reason
+			i.Reason = d.readyReason(n, i.Follows)
 		}
 	}
 }
 
 // readyReason is what those wait for that passed the pre-check.
-func (d *dispatcher) readyReason() reason.Reason {
-	inFlight, waiting := d.migrations.inFlight()
+func (d *dispatcher) readyReason(n counts, follows bool) reason.Reason {
+	full := n.waiting() >= d.st.Terms.Waiting
+	if !follows {
+		full = n.waiting() >= d.st.Terms.Waiting+min(n.follow, d.st.Terms.InFlight)
+	}
 	switch {
 	case d.st.Paused != nil:
 		return reason.Paused
-	case waiting >= d.st.Terms.Waiting:
+	case full:
 		return reason.WaitingFull
-	case inFlight >= d.st.Terms.InFlight:
+	case n.inFlight >= d.st.Terms.InFlight:
 		return reason.WindowFull
 	case d.st.Pace.Tier == pace.TierHalted:
 		return reason.Halted
@@ -69,15 +72,17 @@ func (d *dispatcher) readyReason() reason.Reason {
 	}
 }
 
-// mayBegin: the failover is not paused, and the windows have room, also should all that is in flight come to
-// wait. An order about one binding that came since this turn began is obeyed first: a skip that
+// ready are the most urgent items of a state that may begin, at most so many: the failover is not paused, and there are
+// places for them. An order about one binding that came since this turn began is obeyed first: a skip that
 // was accepted must not find its binding on the way.
-func (d *dispatcher) mayBegin() bool {
-	if len(d.orders.bindings) > 0 {
-		return false
+func (d *dispatcher) ready(state queue.State, most int) []int {
+	if len(d.orders.bindings) > 0 || d.st.Paused != nil {
+		return nil
 	}
-	inFlight, waiting := d.migrations.inFlight()
-	return d.st.Paused == nil && inFlight < d.st.Terms.InFlight && inFlight+waiting < d.st.Terms.Waiting
+	following, others := d.migrations.counts().places(d.st.Terms)
+	return d.st.Queue.First(d.now(), most, func(i *queue.Item) bool {
+		return i.State == state && (others > 0 && !i.Follows || following > 0 && i.Follows)
+	})
 }
 
 // holdAhead bounds how many migrations hold their dependents ahead of their permit, without those that an operator keeps
@@ -93,8 +98,8 @@ func (d *dispatcher) startHolds() {
 			ahead++
 		}
 	}
-	for ; ahead < holdAhead && d.mayBegin(); ahead++ {
-		at := d.st.Queue.First(d.now(), queue.Hold, 1)
+	for ; ahead < holdAhead; ahead++ {
+		at := d.ready(queue.Hold, 1)
 		if len(at) == 0 {
 			return
 		}
@@ -146,7 +151,7 @@ func (d *dispatcher) next() turn {
 		as := itemOf(d.st.Migrations[key])
 		offer(d.st.Queue.RankOf(d.now(), &as), turn{item: -1, move: key, ok: true})
 	}
-	if ready := d.st.Queue.First(d.now(), queue.Ready, 1); len(ready) > 0 && d.mayBegin() {
+	if ready := d.ready(queue.Ready, 1); len(ready) > 0 {
 		offer(d.st.Queue.RankOf(d.now(), &d.st.Items[ready[0]]), turn{item: ready[0], ok: true})
 	}
 	best.priority = first.Priority
@@ -177,7 +182,7 @@ func itemOf(m workflows.Migration) queue.Item { return queue.Item{Key: m.Key, Po
 // what passed the pre-check would move.
 func (d *dispatcher) simulate() {
 	for !d.now().Before(d.st.NextSim) && d.st.Paused == nil {
-		ready := d.st.Queue.First(d.now(), queue.Ready, 1)
+		ready := d.st.Queue.First(d.now(), 1, queue.In(queue.Ready))
 		if len(ready) == 0 {
 			return
 		}
@@ -250,8 +255,9 @@ func (d *dispatcher) want(dispatches bool) activities.PermitRequest {
 	if !dispatches || d.st.Paused != nil {
 		return r
 	}
-	inFlight, waiting := d.migrations.inFlight()
-	r.Want = max(0, min(d.st.Queue.Count(queue.Ready), d.st.Terms.InFlight-inFlight, d.st.Terms.Waiting-inFlight-waiting))
+	following, others := d.migrations.counts().places(d.st.Terms)
+	follow := d.st.Queue.Count(func(i *queue.Item) bool { return i.State == queue.Ready && i.Follows })
+	r.Want = min(d.st.Queue.Count(queue.In(queue.Ready))-follow+min(follow, following), others)
 	if r.Want = d.draining.want(r.Want + len(d.waitForPermit()) - d.grants.inHand()); r.Want > 0 {
 		r.Priority = d.next().priority
 	}

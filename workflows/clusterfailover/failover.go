@@ -283,10 +283,10 @@ func (f *failover) nextWake() (time.Time, string) {
 
 func (f *failover) nextInQueue(sooner func(time.Time, string)) {
 	sooner(f.affected.nextList(), "list the bindings on "+f.cluster+" again")
-	if !f.enforcing() && f.st.Paused == nil && f.st.Queue.Count(queue.Ready) > 0 {
+	if !f.enforcing() && f.st.Paused == nil && f.st.Queue.Count(queue.In(queue.Ready)) > 0 {
 		sooner(f.st.NextSim, "the next move would begin")
 	}
-	if f.now().Before(f.st.NextDrain) && (f.st.Queue.Count(queue.Ready) > 0 || len(f.dispatcher.waitForPermit()) > 0) {
+	if f.now().Before(f.st.NextDrain) && (f.st.Queue.Count(queue.In(queue.Ready)) > 0 || len(f.dispatcher.waitForPermit()) > 0) {
 		sooner(f.st.NextDrain, "the drain's own rate lets the next move begin")
 	}
 	of, at := f.st.Queue.NextChange(f.now())

@@ -135,7 +135,7 @@ const pageApart = 5 * time.Second
 // attend finds again why this failover needs an operator's eyes, the most urgent cause first. What
 // needs attention of a single migration is said by that migration.
 func (p *publisher) attend() {
-	_, waiting := p.migrations.inFlight()
+	waiting := p.migrations.counts().waiting()
 	evacuates := p.st.Phase == phase.FailoverEvacuating || p.st.Phase == phase.FailoverEvacuated
 	p.st.Attention = nil
 	for _, c := range []struct {

@@ -358,21 +358,40 @@ func (ms *migrations) pokeSilent() {
 	})
 }
 
-// inFlight count the migrations from Checking to Placing, and those that wait. Those that wait for a workload would keep
-// it from its place: they count only above what else may be on the way.
-func (ms *migrations) inFlight() (inFlight, waiting int) {
-	follow := 0
+// counts are how many migrations there are.
+type counts struct {
+	inFlight int // from Checking to Placing
+	proving  int // that wait for health, a fence or an operator
+	follow   int // that wait for workloads of their policy
+}
+
+func (ms *migrations) counts() (c counts) {
 	for _, key := range workflow.DeterministicKeys(ms.st.Migrations) {
 		switch m := ms.st.Migrations[key]; {
-		case m.Placed && m.Reason == reason.HeldForParents:
-			follow++
+		case follows(m):
+			c.follow++
 		case m.Placed || m.Phase == phase.MigrationAwaitingFence:
-			waiting++
+			c.proving++
 		default:
-			inFlight++
+			c.inFlight++
 		}
 	}
-	return inFlight, waiting + max(0, follow-ms.st.Terms.InFlight)
+	return c
+}
+
+// follows reports whether a migration has said that it waits for workloads.
+func follows(m workflows.Migration) bool { return m.Placed && m.Reason == reason.HeldForParents }
+
+func (c counts) waiting() int { return c.proving + c.follow }
+
+// places are how many more bindings may begin, also should all that is in flight come to wait: what follows workloads, and
+// all others. What waits for workloads leaves them as many places as may be in flight.
+func (c counts) places(terms activities.Terms) (following, others int) {
+	all := c.inFlight + c.waiting()
+	begin := terms.InFlight - c.inFlight
+	following = min(begin, terms.Waiting-all)
+	others = min(begin, terms.Waiting-all+min(c.follow, terms.InFlight))
+	return max(0, following), max(0, others)
 }
 
 // allEnded: every migration has reported, or does not run any more and left no hold that

@@ -56,7 +56,9 @@ func TestAnOrderThatItsMoveDidNotSeeAnyMoreIsCarriedOut(t *testing.T) {
 					f, o, report := moving(ctx)
 					f.bindingOrders.obeyOne(bindingVerb{verb: verb, BindingOrder: o})
 					if answer != nil && verb == workflows.UpdateCancel {
-						require.False(t, f.dispatcher.mayBegin(), "nothing begins before it is known what became of that move")
+						f.st.Items = []queue.Item{{Key: karmada.BindingKey{Namespace: "shop", Name: "other"}, State: queue.Ready}}
+						require.Empty(t, f.dispatcher.ready(queue.Ready, 1), "nothing begins before it is known what became of that move")
+						f.st.Items = nil
 						again := f.orders.bindings
 						f.orders = failoverOrders{}
 						require.Len(t, again, 1)
@@ -172,7 +174,7 @@ func TestWhatWasSnoozedOrPausedSinceItsCheckIsNotDispatched(t *testing.T) {
 			for at := range f.st.Dues {
 				f.st.Dues[at] = rules.Due{Affected: true, At: f.now().Add(-time.Minute)}
 			}
-			first := f.st.Items[f.st.Queue.First(f.now(), queue.Ready, 1)[0]].Key
+			first := f.st.Items[f.st.Queue.First(f.now(), 1, queue.In(queue.Ready))[0]].Key
 			order(f, queue.ScopeOf(first))
 			n := len(f.st.Items)
 			f.dispatcher.simulate()

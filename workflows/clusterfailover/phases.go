@@ -143,13 +143,13 @@ func (f *failover) appeared(why reason.Reason) {
 }
 
 // queueDone: nothing is queued but what is blocked by more than a failed attempt, and nothing moves but what waits for a
-// fence. Bindings that were not judged under the taints that stand are not known.
+// fence, or for workloads. Bindings that were not judged under the taints that stand are not known.
 func (f *failover) queueDone() bool {
 	if f.st.Listed.IsZero() || f.affected.listing != nil || !f.affected.policies.current() {
 		return false
 	}
 	for _, key := range workflow.DeterministicKeys(f.st.Migrations) {
-		if m := f.st.Migrations[key]; m.Placed || m.Phase != phase.MigrationAwaitingFence {
+		if m := f.st.Migrations[key]; !follows(m) && (m.Placed || m.Phase != phase.MigrationAwaitingFence) {
 			return false
 		}
 	}

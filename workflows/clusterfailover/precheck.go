@@ -54,7 +54,8 @@ func (p *preCheck) step() {
 		p.running = nil
 		p.takeAnswers(c)
 	}
-	batch := p.st.Queue.First(p.now(), queue.Due, min(checkBatch, checkAhead-p.st.Queue.Count(queue.Ready)-p.st.Queue.Count(queue.Hold)))
+	ahead := p.st.Queue.Count(queue.In(queue.Ready)) + p.st.Queue.Count(queue.In(queue.Hold))
+	batch := p.st.Queue.First(p.now(), min(checkBatch, checkAhead-ahead), queue.In(queue.Due))
 	if len(batch) == 0 {
 		return
 	}
@@ -123,7 +124,7 @@ func (p *preCheck) checked(i *queue.Item, c activities.Check) {
 	}
 	switch c.End {
 	case activities.CheckPass:
-		i.Deps = c.Dependents
+		i.Deps, i.Follows = c.Dependents, c.Follows
 		i.State, i.Reason, i.Message, i.To, i.Said = queue.Ready, reason.AwaitingPermit, "", c.Candidates, ""
 		if i.Deps && p.enforcing() {
 			i.State, i.Message = queue.Hold, "its dependents are held first"
@@ -180,7 +181,7 @@ func (fs *fences) start() {
 			fs.migrations.begin()
 			return
 		}
-		if _, waiting := fs.migrations.inFlight(); waiting >= fs.st.Terms.Waiting {
+		if fs.migrations.counts().waiting() >= fs.st.Terms.Waiting {
 			fs.waiting.block(&fs.st.Items[at], reason.WaitingFull, "it waits for a fence, and too many wait already")
 			continue
 		}
