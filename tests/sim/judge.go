@@ -156,7 +156,8 @@ func (j *judge) counted(old, now *karmada.Cluster) {
 	for n := range j.s.schedule.Fleet {
 		if c, there := j.s.world.Standing(clusterName(n)); there {
 			fleet++
-			if !isReady(c) && !aboutUs(c) && j.aimsAt(c.Name) { // without a rule nobody says that it has failed
+			unsure := len(c.Conditions) > 0 && c.Conditions[0].Status == corev1.ConditionUnknown
+			if !isReady(c) && !unsure && !aboutUs(c) && j.aimsAt(c.Name) { // without a rule nobody says that it has failed
 				down++
 			}
 		}
