@@ -160,35 +160,44 @@ func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada
 	if !proof.Follows(b) {
 		return reason.None, "", nil
 	}
-	var served []karmada.BindingKey
-	var there []karmada.Binding
-	moved := false
-	err := a.each(ctx, !source.Ready(), func(other *karmada.Binding) {
-		if !proof.Serves(b, other) {
-			return
-		}
-		switch _, at := other.Target(source.Name); {
-		case proof.ServesHeld(b, other, source.Name):
-			served = append(served, other.Key)
-		case at >= 0 && !other.Deleting && source.Ready():
-			there = append(there, *other)
-		default:
-			last := other.Status.LastScheduled
-			moved = moved || at < 0 && last != nil && last.After(r.QueuedAt)
-		}
-	})
-	leaving, bad := a.leaving(ctx, there, source)
+	var s servedBy
+	err := a.each(ctx, !source.Ready(), func(other *karmada.Binding) { s.add(b, other, source, r.QueuedAt) })
+	leaving, bad := a.leaving(ctx, s.there, source)
 	if err = errors.Join(err, bad); err != nil {
 		return reason.None, "", err
 	}
-	if served = append(served, leaving...); len(served) > 0 {
+	if served := append(s.held, leaving...); len(served) > 0 {
 		return reason.HeldForParents, fmt.Sprintf("waits for %s%s on %s, %s first",
 			reason.Count(len(served), "workload"), b.OfPolicy(), source.Name, slices.MinFunc(served, karmada.BindingKey.Compare)), nil
 	}
-	if r.Recovered && !moved && len(there) > 0 {
-		return reason.ClusterRecovered, fmt.Sprintf("%s%s stays on %s: it goes back there", reason.Count(len(there), "workload"), b.OfPolicy(), source.Name), nil
+	if r.Recovered && !s.moved && len(s.there) > 0 {
+		return reason.ClusterRecovered, fmt.Sprintf("%s%s stays on %s: it goes back there", reason.Count(len(s.there), "workload"), b.OfPolicy(), source.Name), nil
 	}
 	return reason.None, "", nil
+}
+
+// servedBy are the workloads that a binding serves: those whose old copy is held on its cluster, those that are there, where
+// that answers, and whether another was scheduled since the binding was to move.
+type servedBy struct {
+	held  []karmada.BindingKey
+	there []karmada.Binding
+	moved bool
+}
+
+func (s *servedBy) add(b, other *karmada.Binding, source karmada.Cluster, since time.Time) {
+	if !proof.Serves(b, other) {
+		return
+	}
+	_, at := other.Target(source.Name)
+	last := other.Status.LastScheduled
+	switch {
+	case proof.ServesHeld(b, other, source.Name):
+		s.held = append(s.held, other.Key)
+	case at < 0:
+		s.moved = s.moved || last != nil && last.After(since)
+	case source.Ready() && !other.Deleting:
+		s.there = append(s.there, *other)
+	}
 }
 
 // leaving are those of the bindings on a cluster that have yet to leave it: what surrounds them may still opt them out.

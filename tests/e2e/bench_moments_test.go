@@ -63,7 +63,9 @@ func (m *moments) note(v version) {
 		at map[string]time.Time
 		is bool
 	}{
-		{at: m.evicted, is: true}, {at: m.placed, is: len(b.Spec.Clusters) > 0}, {at: m.released, is: len(b.Spec.Tasks) == 0},
+		{at: m.evicted, is: true},
+		{at: m.placed, is: len(b.Spec.Clusters) > 0},
+		{at: m.released, is: len(b.Spec.Tasks) == 0},
 		{at: m.healthy, is: slices.ContainsFunc(b.Status.Items, func(i item) bool { return b.on(i.ClusterName) && i.Health == "Healthy" })},
 	} {
 		if x.at[key].IsZero() && x.is {

@@ -74,36 +74,43 @@ func (j *judge) proves(w world.Write, b *karmada.Binding, e *eviction) {
 const seenWithin = 10 * time.Second
 
 // servesNone judges that what has no replicas stays for as long as the copy of a workload of its policy is held there, or
-// has yet to leave.
+// has yet to leave; and for good, where all of them stay.
 func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
-	if b.Replicas > 0 || b.PolicyID() == "" {
-		return
-	}
 	stay, moved := 0, 0
 	for _, other := range j.s.world.StandingBindings() {
-		e, t := j.evicted[id(w.Cluster, &other)], held(&other, w.Cluster)
-		if other.Replicas == 0 || other.PolicyID() != b.PolicyID() {
+		if !isServed(b, &other) {
 			continue
 		}
-		if _, at := other.Target(w.Cluster); e == nil && at >= 0 {
+		if _, at := other.Target(w.Cluster); at >= 0 && j.evicted[id(w.Cluster, &other)] == nil {
 			stay++
 		} else {
 			moved++
 		}
-		switch {
-		case e == nil && j.mustLeave(w, &other):
-			j.violates("1: the hold of %s for %s is dropped, and %s of the same policy has yet to leave it", w.Binding, w.Cluster, other.Key)
-		case e == nil || t == nil:
-		case t.Reason == karmada.TaskReason && t.PurgeMode != karmada.PurgeDirectly && e.at.Before(j.readAt.Add(-seenWithin)):
-			j.violates("1: the hold of %s for %s is dropped, and %s of the same policy is held there", w.Binding, w.Cluster, other.Key)
-		default:
-			j.s.count["releases beside workloads of the policy"]++
-		}
+		j.serves(w, &other)
 	}
 	lately := j.between(w.Cluster, j.readAt.Add(-seenWithin))
 	away := slices.ContainsFunc(lately, func(x sight) bool { return !x.there || !isReady(x.c) })
 	if stay > 0 && moved == 0 && !away && len(lately[len(lately)-1].c.Taints) == 0 {
 		j.violates("1: the hold of %s for %s is dropped, which is well again, and all workloads of the same policy stay there", w.Binding, w.Cluster)
+	}
+}
+
+// isServed: a workload comes from the policy of what has no replicas.
+func isServed(by, workload *karmada.Binding) bool {
+	return by.Replicas == 0 && workload.Replicas > 0 && by.PolicyID() != "" && workload.PolicyID() == by.PolicyID()
+}
+
+// serves judges a release of what serves a workload.
+func (j *judge) serves(w world.Write, workload *karmada.Binding) {
+	e, t := j.evicted[id(w.Cluster, workload)], held(workload, w.Cluster)
+	switch {
+	case e == nil && j.mustLeave(w, workload):
+		j.violates("1: the hold of %s for %s is dropped, and %s of the same policy has yet to leave it", w.Binding, w.Cluster, workload.Key)
+	case e == nil || t == nil:
+	case t.Reason == karmada.TaskReason && t.PurgeMode != karmada.PurgeDirectly && e.at.Before(j.readAt.Add(-seenWithin)):
+		j.violates("1: the hold of %s for %s is dropped, and %s of the same policy is held there", w.Binding, w.Cluster, workload.Key)
+	default:
+		j.s.count["releases beside workloads of the policy"]++
 	}
 }
 

@@ -469,7 +469,7 @@ func TestWhatWaitsForWorkloadsLeavesThemPlaces(t *testing.T) {
 				ready = append(ready, f.st.Items[at].Key.Name)
 			}
 			require.Equal(t, c.ready, ready, name)
-			require.Equal(t, len(c.ready), f.dispatcher.want(true).Want, name)
+			require.Len(t, c.ready, f.dispatcher.want(true).Want, name)
 			require.Equal(t, c.reason, f.dispatcher.readyReason(f.migrations.counts(), false), name)
 		}
 	})

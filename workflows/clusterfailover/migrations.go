@@ -358,42 +358,6 @@ func (ms *migrations) pokeSilent() {
 	})
 }
 
-// counts are how many migrations there are.
-type counts struct {
-	inFlight int // from Checking to Placing
-	proving  int // that wait for health, a fence or an operator
-	follow   int // that wait for workloads of their policy
-}
-
-func (ms *migrations) counts() (c counts) {
-	for _, key := range workflow.DeterministicKeys(ms.st.Migrations) {
-		switch m := ms.st.Migrations[key]; {
-		case follows(m):
-			c.follow++
-		case m.Placed || m.Phase == phase.MigrationAwaitingFence:
-			c.proving++
-		default:
-			c.inFlight++
-		}
-	}
-	return c
-}
-
-// follows reports whether a migration has said that it waits for workloads.
-func follows(m workflows.Migration) bool { return m.Placed && m.Reason == reason.HeldForParents }
-
-func (c counts) waiting() int { return c.proving + c.follow }
-
-// places are how many more bindings may begin, also should all that is in flight come to wait: what follows workloads, and
-// all others. What waits for workloads leaves them as many places as may be in flight.
-func (c counts) places(terms activities.Terms) (following, others int) {
-	all := c.inFlight + c.waiting()
-	begin := terms.InFlight - c.inFlight
-	following = min(begin, terms.Waiting-all)
-	others = min(begin, terms.Waiting-all+min(c.follow, terms.InFlight))
-	return max(0, following), max(0, others)
-}
-
 // allEnded: every migration has reported, or does not run any more and left no hold that
 // is still to be adopted. Where the queue is closed nothing is listed, which would find
 // out those that were terminated.
