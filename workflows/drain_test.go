@@ -117,6 +117,7 @@ func TestDrain_WhatServesABlockedWorkload_StaysWithIt(t *testing.T) {
 				require.Equal(t, reason.HeldForParents, waits.Reason)
 				require.Equal(t, "waits for 1 workload of PropagationPolicy shop/web on m1, shop/web first", waits.Message)
 				require.Empty(t, waits.Attention)
+				require.Equal(t, phase.FailoverEvacuated, s.status().Phase, "all that can move has moved")
 				require.NotNil(t, s.task(front))
 				switch {
 				case c.room:

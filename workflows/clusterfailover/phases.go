@@ -143,15 +143,22 @@ func (f *failover) appeared(why reason.Reason) {
 }
 
 // queueDone: nothing is queued but what is blocked by more than a failed attempt, and nothing moves but what waits for a
-// fence, or for workloads. Bindings that were not judged under the taints that stand are not known.
+// fence, or for workloads that are blocked. Bindings that were not judged under the taints that stand are not known.
 func (f *failover) queueDone() bool {
 	if f.st.Listed.IsZero() || f.affected.listing != nil || !f.affected.policies.current() {
 		return false
 	}
+	follow := false
 	for _, key := range workflow.DeterministicKeys(f.st.Migrations) {
-		if m := f.st.Migrations[key]; !follows(m) && (m.Placed || m.Phase != phase.MigrationAwaitingFence) {
+		switch m := f.st.Migrations[key]; {
+		case follows(m):
+			follow = true
+		case m.Placed || m.Phase != phase.MigrationAwaitingFence:
 			return false
 		}
+	}
+	if follow && f.st.Queue.Count(queue.In(queue.Blocked)) == 0 {
+		return false
 	}
 	for at := range f.st.Items {
 		i := &f.st.Items[at]
