@@ -11,7 +11,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
-	"go.temporal.io/sdk/workflow"
 )
 
 // actSuspected waits out the windows. Nothing is written before one has run out. Those of
@@ -148,16 +147,7 @@ func (f *failover) queueDone() bool {
 	if f.st.Listed.IsZero() || f.affected.listing != nil || !f.affected.policies.current() {
 		return false
 	}
-	follow := false
-	for _, key := range workflow.DeterministicKeys(f.st.Migrations) {
-		switch m := f.st.Migrations[key]; {
-		case follows(m):
-			follow = true
-		case m.Placed || m.Phase != phase.MigrationAwaitingFence:
-			return false
-		}
-	}
-	if follow && f.st.Queue.Count(queue.In(queue.Blocked)) == 0 {
+	if !f.migrations.onlyWait() {
 		return false
 	}
 	for at := range f.st.Items {

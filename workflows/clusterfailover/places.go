@@ -3,6 +3,7 @@ package clusterfailover
 import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"go.temporal.io/sdk/workflow"
@@ -31,6 +32,19 @@ func (ms *migrations) counts() (c counts) {
 
 // follows reports whether a migration has said that it waits for workloads.
 func follows(m workflows.Migration) bool { return m.Placed && m.Reason == reason.HeldForParents }
+
+// onlyWait: every migration waits for a fence, or for workloads while something is blocked.
+func (ms *migrations) onlyWait() bool {
+	blocked := ms.st.Queue.Count(queue.In(queue.Blocked)) > 0
+	for _, key := range workflow.DeterministicKeys(ms.st.Migrations) {
+		m := ms.st.Migrations[key]
+		fence := m.Phase == phase.MigrationAwaitingFence && !m.Placed
+		if !fence && (!blocked || !follows(m)) {
+			return false
+		}
+	}
+	return true
+}
 
 func (c counts) waiting() int { return c.proving + c.follow }
 
