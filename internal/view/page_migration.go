@@ -191,6 +191,9 @@ func (v Migration) comesNext() string {
 }
 
 func (v Migration) untilProven() string {
+	if v.Reason == reason.HeldForParents {
+		return "the old copy goes once those that need it have left " + text(v.From)
+	}
 	if v.HealthySince.IsZero() {
 		return fmt.Sprintf("the new copies become healthy and stay so for %s; then the old one goes", Span(v.MustHold))
 	}
@@ -294,7 +297,10 @@ func (v Migration) Actions() []string {
 
 // look shows the new copy and its pods in the last target.
 func (v Migration) look() string {
-	if len(v.To) == 0 {
+	switch {
+	case v.Reason == reason.HeldForParents:
+		return "See what keeps those that need it: `lifeboat status " + text(v.From) + "`"
+	case len(v.To) == 0:
 		return "With 0 replicas it has no new copy."
 	}
 	kind, name, ok := strings.Cut(v.Resource, " ")

@@ -148,6 +148,10 @@ func migrationPages() map[string]view.Migration {
 		"healthy": changed(plain, func(v *view.Migration) {
 			v.Reason, v.Message, v.HealthySince = reason.Healthy, "proven healthy on member2", fixtures.At(595)
 		}),
+		"serves-workloads": changed(plain, func(v *view.Migration) {
+			v.Binding, v.Resource, v.HealthySince = "shop/cart-service", "Service shop/cart", fixtures.At(320)
+			v.Reason, v.Message = reason.HeldForParents, "waits for 1 workload of PropagationPolicy shop/cart on member1, shop/cart-deployment first"
+		}),
 		"of-application": changed(plain, func(v *view.Migration) {
 			v.Why, v.Parent, v.OfApplication = rules.Due{}, "application-failover/shop/cart-deployment", true
 		}),
@@ -325,7 +329,7 @@ func TestEveryCommandOfAPageCanBeTyped(t *testing.T) {
 		for _, found := range command.FindAllStringSubmatch(page, -1) {
 			seen++
 			require.NotContains(t, found[1], "<", name)
-			reads := strings.HasPrefix(found[1], "lifeboat explain ") || strings.HasPrefix(found[1], "karmadactl ")
+			reads := regexp.MustCompile("^(lifeboat (explain|status)|karmadactl) ").MatchString(found[1])
 			require.Equal(t, !reads, strings.Contains(found[1], ` --reason "…"`), "%s: %s", name, found[1])
 		}
 	}
