@@ -19,7 +19,7 @@ import (
 //	ConfirmsFailure  needed           needed                   no
 //	Failing          needed           needed                   yes, alone they suffice
 //
-// ConfirmsFailure alone begins an evacuation; Failing says whether what has begun goes on.
+// By rules ConfirmsFailure alone begins an evacuation; Failing says whether what has begun goes on.
 type Evidence struct {
 	Windows Windows
 	// Judged is when the newest answered look was requested. Windows are judged by this moment, not

@@ -48,8 +48,8 @@ func (ms *migrations) onlyWait() bool {
 
 func (c counts) waiting() int { return c.proving + c.follow }
 
-// places are how many more bindings may begin, also should all that is in flight come to wait: what follows workloads, and
-// all others. What waits for workloads leaves them as many places as may be in flight.
+// places are how many more bindings may begin, also should all that is in flight come to wait: following are those that
+// follow workloads, others the rest. Followers that wait take no place of the others, up to as many as may be in flight.
 func (c counts) places(terms activities.Terms) (following, others int) {
 	all := c.inFlight + c.waiting()
 	begin := terms.InFlight - c.inFlight
