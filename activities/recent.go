@@ -200,7 +200,7 @@ func (k reader) recent() FleetReader {
 	return k.shared
 }
 
-// rulesNow reads the rules from Karmada, and shares the answer with whoever asks for recent ones.
+// rulesNow reads the rules from Karmada. Others that ask for recent rules get the same answer.
 func (k reader) rulesNow(ctx context.Context) ([]rules.Rule, error) {
 	shared, is := k.shared.(*Recent)
 	if !is {

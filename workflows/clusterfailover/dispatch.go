@@ -54,14 +54,10 @@ func (d *dispatcher) dispatch() {
 
 // readyReason is what those wait for that passed the pre-check.
 func (d *dispatcher) readyReason(n counts, follows bool) reason.Reason {
-	full := n.waiting() >= d.st.Terms.Waiting
-	if !follows {
-		full = n.waiting() >= d.st.Terms.Waiting+min(n.follow, d.st.Terms.InFlight)
-	}
 	switch {
 	case d.st.Paused != nil:
 		return reason.Paused
-	case full:
+	case n.mayWait(d.st.Terms, follows) <= 0:
 		return reason.WaitingFull
 	case n.inFlight >= d.st.Terms.InFlight:
 		return reason.WindowFull

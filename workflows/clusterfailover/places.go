@@ -51,9 +51,16 @@ func (c counts) waiting() int { return c.proving + c.follow }
 // places are how many more bindings may begin, also should all that is in flight come to wait: following are those that
 // follow workloads, others the rest. Followers that wait take no place of the others, up to as many as may be in flight.
 func (c counts) places(terms activities.Terms) (following, others int) {
-	all := c.inFlight + c.waiting()
 	begin := terms.InFlight - c.inFlight
-	following = min(begin, terms.Waiting-all)
-	others = min(begin, terms.Waiting-all+min(c.follow, terms.InFlight))
-	return max(0, following), max(0, others)
+	of := func(follows bool) int { return max(0, min(begin, c.mayWait(terms, follows)-c.inFlight)) }
+	return of(true), of(false)
+}
+
+// mayWait is how many more bindings may wait, none where it is not above 0: of those that follow workloads, or of others.
+func (c counts) mayWait(terms activities.Terms, follows bool) int {
+	most := terms.Waiting
+	if !follows {
+		most += min(c.follow, terms.InFlight)
+	}
+	return most - c.waiting()
 }
