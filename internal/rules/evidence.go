@@ -11,12 +11,11 @@ import (
 
 // Evidence is what the windows of a cluster's rules and its taints say at one moment: whether it
 // fails, whether it has recovered, and which taints are to be put or to go. Of a failure there are
-// four degrees:
+// three degrees:
 //
 //	                 a rule matches   its window has run out   foreign taints count
 //	Suspected        needed           -                        no
-//	Ripens (one w.)  needed           needed                   no
-//	ConfirmsFailure  needed           needed                   no
+//	ConfirmsFailure  needed           needed (one Ripens)      no
 //	Failing          needed           needed                   yes, alone they suffice
 //
 // By rules ConfirmsFailure alone begins an evacuation; Failing says whether what has begun goes on.

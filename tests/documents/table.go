@@ -125,16 +125,12 @@ var pace = []Step{
 
 // nothingFails: orders about a failover when there is none.
 var nothingFails = []Step{
-	none(`lifeboat drain member1 --end --reason "…"`),
 	none(`lifeboat pause member1 --reason "…"`),
 	none(`lifeboat resume member1 --reason "…"`),
 	none(`lifeboat cancel member1 --reason "…"`),
 	none(`lifeboat snooze shop/cart-deployment --for 30m --reason "…"`),
-	none(`lifeboat cancel shop/cart-deployment --reason "…"`),
-	none(`lifeboat prioritise shop/cart-deployment --priority 100 --reason "…"`),
 	none(`lifeboat approve member1 --reason "…"`),
 	none(`lifeboat put-back shop/cart-deployment --reason "…"`),
-	none(`lifeboat release shop/cart-deployment --reason "…"`),
 	no("lifeboat status member1", missing, "no failover of cluster member1"),
 	no("lifeboat approve", usage, "cluster"),
 	no("lifeboat cancel", usage, "cluster"),
