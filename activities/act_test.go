@@ -102,6 +102,13 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 			b.world.Change(appKey("web"), func(x *karmada.Binding) { x.WorkloadLabels = map[string]string{"tier": "web"} })
 		}
 	}
+	soft := func(moves bool) func(*bench) {
+		return func(b *bench) {
+			untainted(b)
+			b.world.PutTaint("m1", corev1.Taint{Key: "slow", Effect: karmada.EffectPreferNoExecute})
+			b.world.Change(appKey("web"), func(x *karmada.Binding) { x.HasClusterFailover = moves })
+		}
+	}
 	beside := func(since time.Duration) func(*bench) { // another workload was scheduled elsewhere
 		return func(b *bench) {
 			untainted(b)
@@ -134,6 +141,8 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 		"it stays: it is opted out": {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) {
 			x.Annotations[karmada.AnnotationEnabled] = "false"
 		})},
+		"a soft taint moves it":               {on: "m1", world: soft(true), reason: reason.HeldForParents},
+		"a soft taint does not move it":       {on: "m1", world: soft(false), reason: reason.Written},
 		"a drain selects it":                  {on: "m1", world: drains("tier=web"), reason: reason.HeldForParents},
 		"a drain does not select it":          {on: "m1", world: drains("tier=db"), reason: reason.Written},
 		"it goes: it is deleted":              {on: "m1", reason: reason.Written, world: web(func(x *karmada.Binding) { x.Deleting = true })},

@@ -58,8 +58,9 @@ type releaser struct {
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
-// drops Lifeboat's task only if both hold, but for the exceptions of whyNotYet. Where the source
-// answers, health must have held for longer than detection, for a target's Ready lags its death.
+// drops Lifeboat's task only if both hold, but for the exceptions of whyNotYet, and unless the source is gone.
+// Where the source answers, health must have held for longer than detection, for a target's Ready lags its
+// death, or each target answers a probe now.
 func (a releaser) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {
 	if err := a.freshness(ctx, &r); err != nil {
 		return ActResult{}, classify("read the Lease of karmada-controller-manager", r.Key.String(), err)
@@ -126,7 +127,7 @@ func (a releaser) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada
 
 // whyNotYet says why the task must not be dropped yet. An operator's order, or the setting
 // to release unproven, needs no proof of health, for it is on record; but neither ever
-// takes the last copy, or lets two run where one must be dead first.
+// takes the last copy (a target must be there), or lets two run where one must be dead first.
 func (a releaser) whyNotYet(
 	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
 ) (reason.Reason, string, error) {

@@ -106,7 +106,7 @@ func (d *dispatcher) startHolds() {
 	}
 }
 
-// dispatchOne gives one permit to whose turn it is; false means to none.
+// dispatchOne gives one permit to whose turn it is, or takes a held-back binding out of the turn; false: nothing is left to do.
 func (d *dispatcher) dispatchOne() bool {
 	if len(d.orders.bindings) > 0 || d.st.Paused != nil || !d.draining.mayBegin() {
 		return false
@@ -154,7 +154,7 @@ func (d *dispatcher) next() turn {
 	return best
 }
 
-// waitForPermit are the migrations that hold their dependents and may have a permit now.
+// waitForPermit are the migrations that lack only a permit, now: their dependents are held, or an earlier permit has passed.
 func (d *dispatcher) waitForPermit() (keys []string) {
 	for _, key := range workflow.DeterministicKeys(d.st.Migrations) {
 		if m := d.st.Migrations[key]; m.WantsPermit && d.mayHavePermit(m) {
