@@ -71,6 +71,7 @@ func runController(ctx context.Context, c config.Config, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
+	defer karmada.Close()
 	if err := watchable(ctx, c, karmada, log); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,6 +75,8 @@ type Client struct {
 	drainDeleting bool
 	// onWrite gets the result of each write to a binding; may be nil.
 	onWrite func(karmada.Binding)
+	// events are the Events on their way.
+	events errgroup.Group
 	// clusters are those of the last list.
 	clusters atomic.Pointer[map[objectVersion]karmada.Cluster]
 }
@@ -123,8 +126,12 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	if err := requests.connect(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)
 	}
+	client.events.SetLimit(eventsAtOnce)
 	return client, nil
 }
+
+// Close waits, for some seconds at most, until the Events that are on their way are written.
+func (c *Client) Close() { _ = c.events.Wait() }
 
 // Credential is in a file, or is the value where there is no file; both are empty for none.
 type Credential struct {

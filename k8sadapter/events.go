@@ -22,6 +22,8 @@ const (
 	eventTimeout = 3 * time.Second
 	// sameEventPause is how long the same Event on the same object is not repeated.
 	sameEventPause = 5 * time.Minute
+	// eventsAtOnce bounds the Events on their way; with more, callers wait.
+	eventsAtOnce = 10
 	// maxEventMessage is how many bytes a message may have.
 	maxEventMessage = 1024
 )
@@ -43,17 +45,24 @@ func NewRecorder(c *Client, component string) *Recorder {
 	return &Recorder{client: c, component: component, recent: expiring.NewExpiring()}
 }
 
-// Record writes an Event, on the workload of a binding as well, also when the caller's
-// own deadline has just passed. An Event that cannot be written is lost, with a debug log line.
+// Record has an Event written, on the workload of a binding as well, also when the caller's
+// own deadline has just passed. The caller does not wait for it. An Event that cannot be written
+// is lost, with a debug log line.
 func (r *Recorder) Record(ctx context.Context, e activities.Event) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
-	defer cancel()
-	r.record(ctx, r.event(e, involved(e)))
+	told := []*corev1.Event{r.event(e, involved(e))}
 	if w := e.Workload; w != nil && w.Kind != "" && w.Name != "" {
-		r.record(ctx, r.event(e, corev1.ObjectReference{
+		told = append(told, r.event(e, corev1.ObjectReference{
 			APIVersion: w.APIVersion, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, UID: w.UID,
 		}))
 	}
+	r.client.events.Go(func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
+		defer cancel()
+		for _, event := range told {
+			r.record(ctx, event)
+		}
+		return nil
+	})
 }
 
 func (r *Recorder) record(ctx context.Context, event *corev1.Event) {

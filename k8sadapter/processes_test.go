@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +52,10 @@ func (p *posted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestKarmada2835AnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 	var server posted
 	recorder := NewRecorder(connect(t, &server, Options{}), "lifeboat-worker")
+	record := func(ctx context.Context, e activities.Event) {
+		recorder.Record(ctx, e)
+		recorder.client.Close()
+	}
 	binding := activities.Event{
 		Binding: &karmada.BindingKey{Namespace: "shop", Name: "cart"}, UID: "u1",
 		Reason: "EvictWorkloadFromClusterSucceed", Message: "moved by workflow w",
@@ -59,11 +64,11 @@ func TestKarmada2835AnEventIsWrittenOnceAndStandsWithItsObject(t *testing.T) {
 	// The caller's deadline has passed: what was done is told all the same.
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	recorder.Record(late, binding)
+	record(late, binding)
 	require.Len(t, server.bodies, 1)
-	recorder.Record(t.Context(), binding)
-	recorder.Record(t.Context(), cluster)
-	recorder.Record(t.Context(), activities.Event{Binding: &karmada.BindingKey{Name: "role"}, Reason: "R", Message: "m"})
+	record(t.Context(), binding)
+	record(t.Context(), cluster)
+	record(t.Context(), activities.Event{Binding: &karmada.BindingKey{Name: "role"}, Reason: "R", Message: "m"})
 
 	require.Len(t, server.bodies, 3, "the repeat is not written")
 	first, second, third := server.bodies[0], server.bodies[1], server.bodies[2]
@@ -93,6 +98,7 @@ func TestRecord_EventOfABinding_IsOnItsWorkloadAsWell(t *testing.T) {
 			Binding: &karmada.BindingKey{Namespace: workload.Namespace, Name: "b-" + workload.Name}, UID: "u1", Workload: &workload,
 			Reason: "EvictWorkloadFromClusterSucceed", Message: "evicted",
 		})
+		recorder.client.Close()
 	}
 	require.Len(t, server.bodies, 5)
 	assert.Equal(t, "ResourceBinding", part(server.bodies[0], "involvedObject")["kind"])
@@ -164,6 +170,7 @@ func TestWhatTwoWorkersSayIsOneEvent(t *testing.T) {
 	say := func(worker int, after time.Duration, e activities.Event) {
 		clocks[worker] = start.Add(after)
 		workers[worker].Record(t.Context(), e)
+		workers[worker].client.Close()
 	}
 	counts := func() (n []any) {
 		for _, e := range server.objects {
@@ -192,8 +199,33 @@ func TestALostEventHarmsNothingAndIsToldAtDebug(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	recorder := NewRecorder(connect(t, &server, Options{Logger: logger}), "x")
 	recorder.Record(t.Context(), activities.Event{Cluster: "m1", Reason: "R", Message: "m"})
+	recorder.client.Close()
 	assert.Contains(t, log.String(), "level=DEBUG")
 	assert.Contains(t, log.String(), "may not create events")
+}
+
+// No eviction waits for its Event; a worker that stops does. A server that is far behind makes callers wait.
+func TestRecord_ServerIsSlow_CallerGoesOn(t *testing.T) {
+	var written atomic.Int64
+	answers := make(chan struct{})
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-answers
+		written.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, r.Body)
+	})
+	recorder := NewRecorder(connect(t, server, Options{}), "lifeboat-worker")
+	record := func(n int) {
+		recorder.Record(t.Context(), activities.Event{Cluster: "m1", Reason: "R", Message: strconv.Itoa(n)})
+	}
+	for n := range eventsAtOnce {
+		record(n)
+	}
+	require.Zero(t, written.Load(), "nothing was answered, and the caller has gone on")
+	require.False(t, recorder.client.events.TryGo(func() error { return nil }), "one more would wait")
+	close(answers)
+	recorder.client.Close()
+	require.EqualValues(t, eventsAtOnce, written.Load())
 }
 
 func isGranted(f Finding) bool { return f.Allowed }

@@ -59,6 +59,7 @@ func run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	defer karmada.Close()
 	meter := telemetry.NewWorkerMetrics(registry)
 	guard := guardFor(c, karmada, meter.SecondEvictor, log)
 	if guard.flags, err = hostOf(c, log); err != nil {
