@@ -19,6 +19,8 @@ type BindingCache interface {
 	Binding(key karmada.BindingKey) (karmada.Binding, bool)
 	// Each calls do for every binding, or only for those that have a Lifeboat task.
 	Each(held bool, do func(*karmada.Binding))
+	// In calls do for every binding in a namespace.
+	In(namespace string, do func(*karmada.Binding))
 	// On returns the bindings that target a cluster or have a task for it, at most so many after a
 	// key in the order of the keys; more reports that others follow.
 	On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool)
@@ -108,6 +110,15 @@ func (k reader) each(ctx context.Context, held bool, do func(*karmada.Binding)) 
 		do(b)
 	}
 	return nil
+}
+
+// in calls do for every binding in a namespace, from the cache, or from a list where there is none.
+func (k reader) in(ctx context.Context, namespace string, do func(*karmada.Binding)) error {
+	if k.cached() {
+		k.cache.In(namespace, do)
+		return nil
+	}
+	return k.each(ctx, false, do)
 }
 
 // binding reads a binding; gone where it does not exist, or exists under another uid. An empty uid

@@ -45,6 +45,14 @@ func (c cacheOf) Each(held bool, do func(*karmada.Binding)) {
 	}
 }
 
+func (c cacheOf) In(namespace string, do func(*karmada.Binding)) {
+	c.Each(false, func(b *karmada.Binding) {
+		if b.Key.Namespace == namespace {
+			do(b)
+		}
+	})
+}
+
 func (c cacheOf) On(cluster string, after karmada.BindingKey, most int) (page []karmada.Binding, more bool) {
 	for _, b := range c.all() {
 		_, target := b.Target(cluster)

@@ -162,7 +162,7 @@ func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada
 		return reason.None, "", nil
 	}
 	var s servedBy
-	err := a.each(ctx, !source.Ready(), func(other *karmada.Binding) { s.add(b, other, source, r.QueuedAt) })
+	err := a.in(ctx, b.Key.Namespace, func(other *karmada.Binding) { s.add(b, other, source, r.QueuedAt) })
 	leaving, bad := a.leaving(ctx, s.there, source)
 	if err = errors.Join(err, bad); err != nil {
 		return reason.None, "", err

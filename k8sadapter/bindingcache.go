@@ -23,11 +23,12 @@ type BindingCache struct {
 	written map[karmada.BindingKey]karmada.Binding
 }
 
-// Indexes of the bindings: those with a Lifeboat task under one value, and all by the clusters that
-// they target or have a task for.
+// Indexes of the bindings: those with a Lifeboat task under one value, all by the clusters that
+// they target or have a task for, and all by namespace.
 const (
-	heldIndex    = "held"
-	clusterIndex = "cluster"
+	heldIndex      = "held"
+	clusterIndex   = "cluster"
+	namespaceIndex = cache.NamespaceIndex
 )
 
 // NewBindingCache prepares the cache of what client reads and writes; Run fills it.
@@ -36,7 +37,7 @@ func NewBindingCache(client *Client) *BindingCache {
 	for _, kind := range bindingKinds {
 		informer := c.watch.informer(bindingResource(kind), keeping(slimBinding))
 		// AddIndexers cannot fail before the informer was started.
-		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexBy(heldOf), clusterIndex: indexBy(clustersOf)})
+		_ = informer.AddIndexers(cache.Indexers{heldIndex: indexBy(heldOf), clusterIndex: indexBy(clustersOf), namespaceIndex: cache.MetaNamespaceIndexFunc})
 		c.informers = append(c.informers, informer)
 	}
 	client.onWrite = c.wrote
@@ -95,6 +96,12 @@ func (c *BindingCache) Each(held bool, do func(*karmada.Binding)) {
 		return
 	}
 	c.each(cache.Indexer.List, func(*karmada.Binding) bool { return true }, do)
+}
+
+// In calls do for every binding in a namespace, as Each does.
+func (c *BindingCache) In(namespace string, do func(*karmada.Binding)) {
+	c.each(func(i cache.Indexer) []any { return byIndex(i, namespaceIndex, namespace) },
+		func(b *karmada.Binding) bool { return b.Key.Namespace == namespace }, do)
 }
 
 // Binding returns one binding as last seen or written, without the raw status of its copies.

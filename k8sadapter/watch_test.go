@@ -349,13 +349,22 @@ func TestBindingCache_On_InPagesInTheOrderOfTheKeys(t *testing.T) {
 	named := func(namespace, name, cluster string) string {
 		return strings.NewReplacer(`"name":"b"`, `"name":"`+name+`"`, `"namespace":"n"`, `"namespace":"`+namespace+`"`, `"m1"`, `"`+cluster+`"`).Replace(rbJSON)
 	}
-	_, _, c := cacheOf(t, rbJSON, named("n", "c", "m1"), named("m", "z", "m1"), named("n", "a", "m2"), named("z", "a", "m1"))
+	_, client, c := cacheOf(t, rbJSON, crbJSON, named("n", "c", "m1"), named("m", "z", "m1"), named("n", "a", "m2"), named("z", "a", "m1"))
 	on := []string{"m/z@1", "n/b@1", "n/c@1", "z/a@1"}
 	for most := 1; most < 6; most++ {
 		require.Equal(t, on, namesOn(c, "m1", most), "%d on a page", most)
 	}
 	require.Equal(t, []string{"n/a@1"}, namesOn(c, "m2", 1))
 	require.Empty(t, namesOn(c, "m3", 1))
+
+	in := func(namespace string) (names []string) {
+		c.In(namespace, func(b *karmada.Binding) { names = append(names, b.Key.Name) })
+		return slices.Sorted(slices.Values(names))
+	}
+	client.onWrite(DecodeBinding([]byte(strings.Replace(rbJSON, `"resourceVersion":"1"`, `"resourceVersion":"5"`, 1))))
+	require.Equal(t, []string{"a", "b", "c"}, in("n"), "each once")
+	require.Equal(t, []string{"c"}, in(""), "without a namespace")
+	require.Empty(t, in("o"))
 }
 
 // Rules: R4.6-46.

@@ -85,6 +85,9 @@ const (
 	KindJob = "Job.batch"
 	// KindDeployment is the only kind of which Karmada itself retains the replicas of a member.
 	KindDeployment = "Deployment.apps"
+	// KindDaemonSet and KindCronJob run pods although a binding of them has no replicas.
+	KindDaemonSet = "DaemonSet.apps"
+	KindCronJob   = "CronJob.batch"
 )
 
 // The groups that a spread constraint may name.

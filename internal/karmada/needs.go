@@ -64,6 +64,12 @@ func (b *Binding) Assigned() bool {
 	return (b.Replicas > 0 || b.HasRequirements) && len(b.Components) == 0
 }
 
+// RunsPods reports whether it is a workload, also one of a kind that has no replicas in a binding.
+func (b *Binding) RunsPods() bool {
+	kind := b.Resource.GroupKind()
+	return b.Workload || kind == KindDaemonSet || kind == KindCronJob
+}
+
 // Divides reports whether there are replicas to divide.
 func (b *Binding) Divides() bool { return b.Workload && b.Placement.Divided() && b.Replicas > 0 }
 

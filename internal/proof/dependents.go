@@ -27,12 +27,12 @@ func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) 
 	return reason.None, ""
 }
 
-// Follows reports whether a binding may serve workloads: a Service or a ConfigMap, without replicas, of a known policy.
-func Follows(b *karmada.Binding) bool { return !b.Workload && b.PolicyID() != "" }
+// Follows reports whether a binding may serve workloads: a Service or a ConfigMap, which runs no pods, of a known policy.
+func Follows(b *karmada.Binding) bool { return !b.RunsPods() && b.PolicyID() != "" }
 
 // Serves reports whether a binding that follows belongs to a workload: both are of one policy and namespace.
 func Serves(b, workload *karmada.Binding) bool {
-	return Follows(b) && workload.Workload && b.Key.Namespace == workload.Key.Namespace && b.PolicyID() == workload.PolicyID()
+	return Follows(b) && workload.RunsPods() && b.Key.Namespace == workload.Key.Namespace && b.PolicyID() == workload.PolicyID()
 }
 
 // ServesHeld reports whether it belongs to one whose old copy is held on a cluster.

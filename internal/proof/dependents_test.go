@@ -126,6 +126,9 @@ func TestServesHeld_AWorkloadOfItsPolicyIsHeldThere(t *testing.T) {
 		b.Workload = false
 		return fixtures.With(b, change...)
 	}
+	of := func(version, kind string) func(*karmada.Binding) {
+		return func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = version, kind }
+	}
 	workload := func(change ...func(*karmada.Binding)) *karmada.Binding {
 		return fixtures.With(fixtures.With(fixtures.Duplicated("m2"), ofPolicy("cart")), change...)
 	}
@@ -141,6 +144,9 @@ func TestServesHeld_AWorkloadOfItsPolicyIsHeldThere(t *testing.T) {
 		"of no known policy":          {b: service(func(b *karmada.Binding) { b.Annotations = nil }), workload: workload(holds, func(b *karmada.Binding) { b.Annotations = nil })},
 		"in another namespace":        {b: service(elsewhere), workload: workload(holds)},
 		"a workload waits for none":   {b: workload(), workload: workload(holds)},
+		"a CronJob waits for none":    {b: service(of("batch/v1", "CronJob")), workload: workload(holds)},
+		"a CronJob is held there":     {b: service(), workload: service(of("batch/v1", "CronJob"), holds), want: true},
+		"a DaemonSet is held there":   {b: service(), workload: service(of("apps/v1", "DaemonSet"), holds), want: true},
 		"no workload":                 {b: service(), workload: service(holds)},
 		"kept for good":               {b: service(), workload: workload(task(karmada.TaskReasonKept, karmada.PurgeNever))},
 		"left to an operator":         {b: service(), workload: workload(task(karmada.TaskReasonNeedsOperator, karmada.PurgeGracefully))},

@@ -54,6 +54,15 @@ func (c cache) Each(held bool, do func(*karmada.Binding)) {
 	}
 }
 
+// In implements activities.BindingCache.
+func (c cache) In(namespace string, do func(*karmada.Binding)) {
+	c.Each(false, func(b *karmada.Binding) {
+		if b.Key.Namespace == namespace {
+			do(b)
+		}
+	})
+}
+
 // On implements activities.BindingCache. A page has few bindings, so that many a list has several.
 func (c cache) On(cluster string, after karmada.BindingKey, _ int) (page []karmada.Binding, more bool) {
 	const most = 8
