@@ -158,8 +158,11 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 		"at a recovery one stays, one has moved":       {on: "m1", recovered: true, reason: reason.Written, world: beside(time.Second)},
 		"at a recovery one stays, one was never there": {on: "m1", recovered: true, reason: reason.ClusterRecovered, world: beside(-time.Second)},
 	} {
-		t.Run(name, func(t *testing.T) {
+		ask := func(t *testing.T, cached bool) {
 			b, ref := moved(t)
+			if cached {
+				b.acts.Cached = cacheOf{b: b}
+			}
 			ofPolicy := func() map[string]string {
 				return map[string]string{karmada.AnnotationPolicyNamespace: "shop", karmada.AnnotationPolicyName: "cart"}
 			}
@@ -176,7 +179,9 @@ func TestRelease_WorkloadOfItsPolicyIsThere_IsRefused(t *testing.T) {
 			out := b.release(r)
 			require.Equal(t, c.reason, out.Reason, "%+v", out)
 			require.Equal(t, c.reason == reason.HeldForParents, out.Message == "waits for 1 workload of PropagationPolicy shop/cart on m1, shop/web first", out.Message)
-		})
+		}
+		t.Run(name, func(t *testing.T) { ask(t, false) })
+		t.Run(name+", by the cache", func(t *testing.T) { ask(t, true) })
 	}
 }
 

@@ -118,7 +118,11 @@ func (k reader) in(ctx context.Context, namespace string, do func(*karmada.Bindi
 		k.cache.In(namespace, do)
 		return nil
 	}
-	return k.each(ctx, false, do)
+	return k.each(ctx, false, func(b *karmada.Binding) {
+		if b.Key.Namespace == namespace {
+			do(b)
+		}
+	})
 }
 
 // binding reads a binding; gone where it does not exist, or exists under another uid. An empty uid

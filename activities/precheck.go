@@ -93,7 +93,7 @@ type Check struct {
 	Reschedule bool `json:"reschedule,omitempty"`
 	// Dependents reports that others go where it goes: they are held first.
 	Dependents bool `json:"dependents,omitempty"`
-	// Follows: without replicas of its own, it may wait with its release for workloads of its policy.
+	// Follows: it runs no pods, and may wait with its release for workloads of its policy.
 	Follows bool `json:"follows,omitempty"`
 	// Swap names a former cluster that takes over again, nil for an ordinary eviction.
 	Swap *proof.Swap `json:"swap,omitempty"`

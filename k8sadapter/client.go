@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,8 +75,8 @@ type Client struct {
 	drainDeleting bool
 	// onWrite gets the result of each write to a binding; may be nil.
 	onWrite func(karmada.Binding)
-	// events are the Events on their way.
-	events errgroup.Group
+	// events bounds the Events on their way.
+	events *semaphore.Weighted
 	// clusters are those of the last list.
 	clusters atomic.Pointer[map[objectVersion]karmada.Cluster]
 }
@@ -122,16 +122,22 @@ func NewClientFor(base *rest.Config, opts Options) (*Client, error) {
 	client := &Client{
 		requester: requests, installation: installation{requests}, works: works{requests}, surroundings: surroundings{requests},
 		now: time.Now, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), policies: opts.Policies, drainDeleting: opts.DrainDeleting,
+		events: semaphore.NewWeighted(eventsAtOnce),
 	}
 	if err := requests.connect(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", cfg.Host, err)
 	}
-	client.events.SetLimit(eventsAtOnce)
 	return client, nil
 }
 
 // Close waits, for some seconds at most, until the Events that are on their way are written.
-func (c *Client) Close() { _ = c.events.Wait() }
+func (c *Client) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	defer cancel()
+	if c.events.Acquire(ctx, eventsAtOnce) == nil {
+		c.events.Release(eventsAtOnce)
+	}
+}
 
 // Credential is in a file, or is the value where there is no file; both are empty for none.
 type Credential struct {

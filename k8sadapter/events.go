@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// eventTimeout bounds how long a best-effort Event may hold up its caller.
+	// eventTimeout bounds how long a best-effort Event may take, and hold up its caller while too many are on their way.
 	eventTimeout = 3 * time.Second
 	// sameEventPause is how long the same Event on the same object is not repeated.
 	sameEventPause = 5 * time.Minute
-	// eventsAtOnce bounds the Events on their way; with more, callers wait.
+	// eventsAtOnce bounds the Events on their way.
 	eventsAtOnce = 10
 	// maxEventMessage is how many bytes a message may have.
 	maxEventMessage = 1024
@@ -38,16 +38,17 @@ type Recorder struct {
 	client    *Client
 	component string
 	recent    *expiring.Expiring
+	timeout   time.Duration
 }
 
 // NewRecorder makes a Recorder whose Events name a component: "lifeboat-worker".
 func NewRecorder(c *Client, component string) *Recorder {
-	return &Recorder{client: c, component: component, recent: expiring.NewExpiring()}
+	return &Recorder{client: c, component: component, recent: expiring.NewExpiring(), timeout: eventTimeout}
 }
 
 // Record has an Event written, on the workload of a binding as well, also when the caller's
-// own deadline has just passed. The caller does not wait for it. An Event that cannot be written
-// is lost, with a debug log line.
+// own deadline has just passed. The caller waits only while too many are on their way. An Event that
+// cannot be written in time is lost, with a debug log line.
 func (r *Recorder) Record(ctx context.Context, e activities.Event) {
 	told := []*corev1.Event{r.event(e, involved(e))}
 	if w := e.Workload; w != nil && w.Kind != "" && w.Name != "" {
@@ -55,14 +56,19 @@ func (r *Recorder) Record(ctx context.Context, e activities.Event) {
 			APIVersion: w.APIVersion, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, UID: w.UID,
 		}))
 	}
-	r.client.events.Go(func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+	if err := r.client.events.Acquire(ctx, 1); err != nil {
+		cancel()
+		r.lost(ctx, told[0], "create", err)
+		return
+	}
+	go func() {
 		defer cancel()
+		defer r.client.events.Release(1)
 		for _, event := range told {
 			r.record(ctx, event)
 		}
-		return nil
-	})
+	}()
 }
 
 func (r *Recorder) record(ctx context.Context, event *corev1.Event) {
@@ -73,9 +79,13 @@ func (r *Recorder) record(ctx context.Context, event *corev1.Event) {
 	r.recent.Set(key, true, sameEventPause)
 	if verb, err := r.write(ctx, event); err != nil {
 		r.recent.Delete(key)
-		r.client.log.DebugContext(ctx, "lost an event", "kind", event.InvolvedObject.Kind, "name", event.InvolvedObject.Name,
-			"reason", event.Reason, "error", classify(request{verb: verb, resource: eventResource, namespace: event.Namespace}, err, 0))
+		r.lost(ctx, event, verb, err)
 	}
+}
+
+func (r *Recorder) lost(ctx context.Context, event *corev1.Event, verb string, err error) {
+	r.client.log.DebugContext(ctx, "lost an event", "kind", event.InvolvedObject.Kind, "name", event.InvolvedObject.Name,
+		"reason", event.Reason, "error", classify(request{verb: verb, resource: eventResource, namespace: event.Namespace}, err, 0))
 }
 
 // write creates the Event, or increments the count of an existing one. It returns the verb of

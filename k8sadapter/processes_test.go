@@ -204,7 +204,7 @@ func TestALostEventHarmsNothingAndIsToldAtDebug(t *testing.T) {
 	assert.Contains(t, log.String(), "may not create events")
 }
 
-// No eviction waits for its Event; a worker that stops does. A server that is far behind makes callers wait.
+// No eviction waits for its Event; a program that stops does. Behind a server that is too slow an Event is lost in the end.
 func TestRecord_ServerIsSlow_CallerGoesOn(t *testing.T) {
 	var written atomic.Int64
 	answers := make(chan struct{})
@@ -215,14 +215,14 @@ func TestRecord_ServerIsSlow_CallerGoesOn(t *testing.T) {
 		_, _ = io.Copy(w, r.Body)
 	})
 	recorder := NewRecorder(connect(t, server, Options{}), "lifeboat-worker")
-	record := func(n int) {
-		recorder.Record(t.Context(), activities.Event{Cluster: "m1", Reason: "R", Message: strconv.Itoa(n)})
+	record := func(message string) {
+		recorder.Record(t.Context(), activities.Event{Cluster: "m1", Reason: "R", Message: message})
 	}
 	for n := range eventsAtOnce {
-		record(n)
+		record(strconv.Itoa(n)) // nothing is answered yet
 	}
-	require.Zero(t, written.Load(), "nothing was answered, and the caller has gone on")
-	require.False(t, recorder.client.events.TryGo(func() error { return nil }), "one more would wait")
+	recorder.timeout = time.Millisecond
+	record("one too many")
 	close(answers)
 	recorder.client.Close()
 	require.EqualValues(t, eventsAtOnce, written.Load())

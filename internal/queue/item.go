@@ -34,7 +34,7 @@ type Item struct {
 	Returned bool `json:"b,omitempty"`
 	// Deps: others go where it goes, as the pre-check saw.
 	Deps bool `json:"d,omitempty"`
-	// Follows: without replicas of its own, it may wait with its release for workloads (R4.7-61).
+	// Follows: it runs no pods, and may wait with its release for workloads (R4.7-61).
 	Follows bool `json:"l,omitempty"`
 	// AskedAt is since when an approval rule asks an operator, without an answer.
 	AskedAt time.Time `json:"a,omitzero"`

@@ -2,10 +2,12 @@ package deploy
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +47,14 @@ func TestQuickstart_BlockByBlock(t *testing.T) {
 	require.Equal(t, "true", in.Labels["namespace.karmada.io/skip-auto-propagation"])
 	require.False(t, g.mayAct(), "who observes is granted nothing to act with")
 
-	g.play("3. Create the Secrets", 0, 0)
+	for range 2 { // it can be repeated
+		g.play("3. Create the Secrets", 0, 0)
+	}
+	for _, name := range sources {
+		s, err := g.host.client.CoreV1().Secrets(namespace).Get(t.Context(), "lifeboat-"+name+"-karmada", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.ElementsMatch(t, []string{"token", "kubeconfig"}, slices.Collect(maps.Keys(s.Data)))
+	}
 	g.replace("deploy/kustomize/base/temporal.toml", "temporal-frontend.temporal.svc:7233", g.karmada.at.TemporalAddress)
 	g.replace("deploy/kustomize/base/temporal.toml", `"lifeboat"`, `"quickstart"`)
 	// Nothing here is about how long a drain waits for a source that answers.
@@ -75,7 +84,14 @@ func TestQuickstart_BlockByBlock(t *testing.T) {
 	g.stopPods()
 	g.play("Going back", 1, 0)
 	g.nothingIsLeft()
+	for _, name := range sources {
+		require.FileExists(t, filepath.Join(g.folder, name, "main.go"))
+	}
+	require.NoDirExists(t, filepath.Join(g.folder, "secrets"))
 }
+
+// sources are folders of the checkout that have the names of the programs.
+var sources = []string{"controller", "worker"}
 
 // guide is a desk with what the quickstart asks for: a checkout, two kubeconfigs, programs.
 type guide struct {
@@ -99,6 +115,10 @@ func newGuide(t *testing.T) *guide {
 		}
 	}
 	require.NoError(t, os.CopyFS(filepath.Join(g.folder, "deploy"), os.DirFS(folder)))
+	for _, name := range sources {
+		require.NoError(t, os.MkdirAll(filepath.Join(g.folder, name), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(g.folder, name, "main.go"), nil, 0o600))
+	}
 	for name, from := range map[string]*lab{"karmada": g.karmada, "host": g.host} {
 		config, err := os.ReadFile(from.at.Kubeconfig)
 		require.NoError(t, err)

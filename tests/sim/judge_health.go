@@ -73,7 +73,7 @@ func (j *judge) proves(w world.Write, b *karmada.Binding, e *eviction) {
 // seenWithin is how long a worker's cache may not know of an eviction.
 const seenWithin = 10 * time.Second
 
-// servesNone judges that what has no replicas stays for as long as the copy of a workload of its policy is held there, or
+// servesNone judges that what runs no pods stays for as long as the copy of a workload of its policy is held there, or
 // has yet to leave; and for good, where all of them stay.
 func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
 	stay, moved := 0, 0
@@ -95,9 +95,9 @@ func (j *judge) servesNone(w world.Write, b *karmada.Binding) {
 	}
 }
 
-// isServed: a workload comes from the policy of what has no replicas.
+// isServed: a workload comes from the policy of what runs no pods, in the same namespace.
 func isServed(by, workload *karmada.Binding) bool {
-	return by.Replicas == 0 && workload.Replicas > 0 && by.PolicyID() != "" && workload.PolicyID() == by.PolicyID()
+	return !by.RunsPods() && workload.RunsPods() && by.PolicyID() != "" && workload.PolicyID() == by.PolicyID() && workload.Key.Namespace == by.Key.Namespace
 }
 
 // serves judges a release of what serves a workload.
