@@ -67,7 +67,7 @@ leaves out a Temporal that does not answer. It sends only reads, and reviews of 
 Exit codes: 0 passed, warnings or not; 4 a check failed; 1 a check got no answer.`,
 		Example: `  lifeboat preflight
   lifeboat preflight --full
-  lifeboat preflight --role worker --kubeconfig worker/kubeconfig --host-kubeconfig host.kubeconfig`,
+  lifeboat preflight --role worker --kubeconfig secrets/worker/kubeconfig --host-kubeconfig host.kubeconfig`,
 		Args: o.check,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPreflight(cmd, o) },
 	}
