@@ -101,9 +101,9 @@ func (d *desk) served(line string, step documents.Step, until *regexp.Regexp) (s
 	cmd := d.shell("exec " + line)
 	cmd.Env = append(slices.Clone(cmd.Env), "LIFEBOAT_LISTEN_ADDRESS="+address, "LIFEBOAT_CODEC_ADDRESS="+address)
 	if strings.HasPrefix(line, "lifeboat-worker") {
-		cmd.Env = append(cmd.Env, "KUBECONFIG=worker/kubeconfig")
+		cmd.Env = append(cmd.Env, "KUBECONFIG=secrets/worker/kubeconfig")
 	} else if strings.HasPrefix(line, "lifeboat controller") {
-		cmd.Env = append(cmd.Env, "KUBECONFIG=controller/kubeconfig")
+		cmd.Env = append(cmd.Env, "KUBECONFIG=secrets/controller/kubeconfig")
 	}
 	var out safeBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out

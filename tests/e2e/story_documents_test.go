@@ -127,8 +127,8 @@ func newDesk(s *scene) *desk {
 	d.trail = filepath.Join(d.folder, "trail")
 	require.NoError(s, os.MkdirAll(d.trail, 0o750))
 	for name, kubeconfig := range map[string]string{
-		"karmada.kubeconfig": s.lab.At.Kubeconfigs["operator"], "worker/kubeconfig": s.lab.At.Kubeconfigs["worker"],
-		"controller/kubeconfig": s.lab.At.Kubeconfigs["controller"], "setup.kubeconfig": s.lab.At.Kubeconfigs["setup"],
+		"karmada.kubeconfig": s.lab.At.Kubeconfigs["operator"], "secrets/worker/kubeconfig": s.lab.At.Kubeconfigs["worker"],
+		"secrets/controller/kubeconfig": s.lab.At.Kubeconfigs["controller"], "setup.kubeconfig": s.lab.At.Kubeconfigs["setup"],
 		"host.kubeconfig": s.lab.At.Kubeconfig,
 	} {
 		raw, err := os.ReadFile(kubeconfig)
