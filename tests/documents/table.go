@@ -204,7 +204,7 @@ var enforced = []Step{
 // failed: the cluster is away, one is asked about, and one must not run twice.
 var failed = []Step{
 	lab("kill member1"),
-	look("lifeboat status member1", "AwaitingFence(.|\n)*AwaitingApproval|AwaitingApproval(.|\n)*AwaitingFence"),
+	look("lifeboat status member1", "AwaitingApproval(.|\n)*AwaitingFence"),
 	look("lifeboat explain shop/db-statefulset", "AwaitingFence"),
 	look("lifeboat status <cluster>", "AwaitingFence"),
 	look("lifeboat status <cluster> -o json", "AwaitingFence"),
