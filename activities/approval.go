@@ -43,7 +43,7 @@ func (k reader) measure(ctx context.Context, cluster string, q Question, on *rea
 	in := placement.ExtentInput{Leaving: cluster, Fleet: on.fleet, Tally: on.tally, RoomUnknownOK: k.settings.RoomUnknownOK}
 	for _, c := range on.fleet {
 		// What is being left counts, unless it is only drained: a plan is also made for a healthy one.
-		if faulty, _ := rules.Faulty(list, c); faulty || c.Name == cluster && c.Drain == nil {
+		if rules.Faulty(list, c) || c.Name == cluster && c.Drain == nil {
 			in.Failing = append(in.Failing, c.Name)
 		}
 	}

@@ -55,7 +55,7 @@ func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetRe
 	}
 	health := pace.FleetHealth{Total: len(fleet)}
 	for _, c := range fleet {
-		if faulty, _ := rules.Faulty(list, c); faulty {
+		if rules.Faulty(list, c) {
 			health.Faulty = append(health.Faulty, c.Name)
 		}
 	}

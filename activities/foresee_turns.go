@@ -27,7 +27,7 @@ func (pl *Planner) foreseeTurns(ctx context.Context, r ForeseeRequest, terms Ter
 	turns := make([]bool, len(found))
 	for at, f := range found {
 		if turns[at] = f.Prospect == ProspectMoves; turns[at] {
-			items, of = append(items, queue.Rank{Key: f.Key, UID: f.UID, Priority: f.Priority, Due: f.Due}), append(of, at)
+			items, of = append(items, queue.Rank{Key: f.Key, Priority: f.Priority, Due: f.Due}), append(of, at)
 		}
 	}
 	line := queue.NewLineup(items, out.Pace, r.At)

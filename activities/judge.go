@@ -174,7 +174,7 @@ func (j judge) optedOutBy(ctx context.Context, b *karmada.Binding, cluster strin
 	return j.Reader.OptedOut(ctx, b)
 }
 
-// evacuating are the clusters that have a failover of their own past Suspected.
+// evacuating are the other clusters that workloads leave.
 func evacuating(fleet []karmada.Cluster, but string) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range fleet {

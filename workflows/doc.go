@@ -4,7 +4,8 @@
 // applicationfailover; BindingMigration, one per binding that moves, in bindingmigration;
 // FleetPacer, one for the fleet, in fleetpacer. What they share is in flow.
 //
-// They promise to be deterministic: they judge nothing (judgements come out of activities
-// and are part of history), read no config and no clock but the workflow's own, and import
-// no Kubernetes client.
+// They promise to be deterministic: what is read is judged in activities, whose answers are part
+// of history. What workflows judge themselves (windows, the order of the queue, the pace, which phase
+// follows) are pure functions of that and of the workflow's own clock: a change of one of
+// them changes what a history replays to. They read no config, and import no Kubernetes client.
 package workflows

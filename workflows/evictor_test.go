@@ -34,7 +34,7 @@ func (s *story) theirsEnd(keys ...karmada.BindingKey) {
 	}
 }
 
-// A task of Karmada's own taint manager halts the failover, however it is found; a resume
+// A task of Karmada's own taint manager pauses the failover, however it is found; a resume
 // while it stands changes nothing, and after it the failover goes on.
 //
 // Rules: R4.15-28, R4.15-29.

@@ -72,11 +72,6 @@ type Overview struct {
 	Unanswered string `json:"-"`
 }
 
-// Bindings reads bindings from Karmada.
-type Bindings interface {
-	Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error)
-}
-
 // Source is where the answers come from.
 type Source struct {
 	Client    client.Client
@@ -86,7 +81,7 @@ type Source struct {
 	// Runbook is the URL of the runbook, empty without one.
 	Runbook string
 	// Bindings is nil if Karmada is not read.
-	Bindings Bindings
+	Bindings activities.BindingLister
 	last     *lastKept // nil: kept reads it each time
 }
 

@@ -40,7 +40,7 @@ type Search struct {
 
 type orphanSearch struct {
 	in       activities.Reader
-	owners   Owners
+	owners   activities.Owners
 	instance string
 	only     string // cluster; empty is all
 	running  map[string]bool
@@ -50,7 +50,7 @@ type orphanSearch struct {
 
 // FindOrphans reads every cluster and binding, and checks with Temporal whether the owners of Lifeboat's taints,
 // records and hold tasks run; for one cluster, or all if only is empty.
-func FindOrphans(ctx context.Context, in activities.Reader, owners Owners, instance, only string) (Search, error) {
+func FindOrphans(ctx context.Context, in activities.Reader, owners activities.Owners, instance, only string) (Search, error) {
 	s := orphanSearch{in: in, owners: owners, instance: instance, only: only, running: map[string]bool{"": false}, found: map[string]*Orphan{}}
 	if err := s.clusters(ctx); err != nil {
 		return Search{}, err

@@ -8,15 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 )
-
-// Owners reports which workflows run, from the server and not from a list.
-type Owners interface {
-	Running(ctx context.Context, workflowID string) (bool, error)
-}
 
 const (
 	// allEvery: one resync in this many checks healthy clusters, too: an operator may have started a
@@ -29,7 +25,7 @@ const (
 
 // Resync makes sure that every needed workflow runs and has the newest facts. It ends with the first
 // error of Temporal; the next resync tries again.
-func (d *Router) Resync(ctx context.Context, owners Owners, instance string) error {
+func (d *Router) Resync(ctx context.Context, owners activities.Owners, instance string) error {
 	running, err := owners.Running(ctx, workflows.FleetPacerID(instance))
 	if err != nil {
 		return fmt.Errorf("resync: %w", err)
@@ -80,7 +76,7 @@ func (d *Router) refresh(cluster string, running bool) {
 }
 
 // checkOwners requests the adoption of hold tasks whose owners do not run.
-func (d *Router) checkOwners(ctx context.Context, owners Owners) error {
+func (d *Router) checkOwners(ctx context.Context, owners activities.Owners) error {
 	for _, s := range d.ownersToCheck(ownersPerResync) {
 		for _, h := range s.owned() {
 			running, err := owners.Running(ctx, h.owner)

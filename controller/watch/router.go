@@ -70,12 +70,14 @@ func NewRouter(signals Signals) *Router {
 }
 
 // RulesChanged replaces all rules: any cluster may match now.
-func (d *Router) RulesChanged(rules []rules.Rule) {
+func (d *Router) RulesChanged(list []rules.Rule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old := d.rules
-	d.rules = rules
-	if slices.ContainsFunc(d.names(), func(name string) bool { return faulty(old, d.clusters[name]) != faulty(rules, d.clusters[name]) }) {
+	d.rules = list
+	if slices.ContainsFunc(d.names(), func(name string) bool {
+		return rules.Faulty(old, d.clusters[name]) != rules.Faulty(list, d.clusters[name])
+	}) {
 		d.signals.Fleet(d.externalProbe.Known())
 	}
 	for _, name := range d.names() {
@@ -83,18 +85,12 @@ func (d *Router) RulesChanged(rules []rules.Rule) {
 	}
 }
 
-// faulty reports whether the pacer counts a cluster as faulty.
-func faulty(list []rules.Rule, c karmada.Cluster) bool {
-	faulty, _ := rules.Faulty(list, c)
-	return faulty
-}
-
 // ClusterChanged routes a new or changed cluster; old is nil for a new one.
 func (d *Router) ClusterChanged(old, current *karmada.Cluster) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clusters[current.Name] = *current
-	if old == nil || faulty(d.rules, *old) != faulty(d.rules, *current) {
+	if old == nil || rules.Faulty(d.rules, *old) != rules.Faulty(d.rules, *current) {
 		d.signals.Fleet(d.externalProbe.Known())
 	}
 	if old != nil && rules.FailsItself(*old) != rules.FailsItself(*current) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -109,7 +110,7 @@ func healthFingerprint(b *karmada.Binding) string {
 }
 
 // checkApplications starts the failovers of Unhealthy applications that do not run: of so many in each resync.
-func (d *Router) checkApplications(ctx context.Context, owners Owners, instance string) error {
+func (d *Router) checkApplications(ctx context.Context, owners activities.Owners, instance string) error {
 	for _, fact := range d.applicationsToCheck(ownersPerResync) {
 		running, err := owners.Running(ctx, workflows.ApplicationFailoverID(instance, fact.Key))
 		if err != nil {

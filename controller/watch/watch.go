@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/telemetry"
@@ -43,7 +44,7 @@ type Watcher struct {
 	Fresh Fresh
 	// Survey queries the failovers of these clusters until ctx ends; nil queries none.
 	Survey   func(ctx context.Context, clusters func() []string)
-	Owners   Owners
+	Owners   activities.Owners
 	Instance string
 	Resync   time.Duration
 	// Applications: failovers of applications are started.

@@ -61,7 +61,7 @@ func (o owners) Running(_ context.Context, id string) (bool, error) {
 }
 
 // newWatcher is a watcher of a fake Karmada that sends to Temporal through a sender.
-func newWatcher(k *fakeKarmada, sender Sender, owners Owners) *Watcher {
+func newWatcher(k *fakeKarmada, sender Sender, owners activities.Owners) *Watcher {
 	log := slog.New(slog.DiscardHandler)
 	return &Watcher{
 		Follow:  func(h k8sadapter.Handlers) Karmada { k.h = h; return k },

@@ -168,11 +168,11 @@ func ClusterNames(clusters []Cluster) []string {
 }
 
 // ProvesNothing reports whether what a cluster reports is no evidence: it is not Ready, is being
-// deleted, or has a failover of its own past Suspected.
+// deleted, or is evacuating.
 func (c Cluster) ProvesNothing() bool { return !c.Ready() || c.Deleting || c.Evacuating() }
 
-// Evacuating reports whether a cluster has a failover of its own past Suspected, by its taints: a
-// triggering one, or Lifeboat's NoSchedule taint.
+// Evacuating reports by a cluster's taints whether workloads leave it: a triggering one, whoever put it, or
+// Lifeboat's evacuation NoSchedule taint.
 func (c Cluster) Evacuating() bool {
 	hard, soft := Triggering(c.Taints)
 	return len(hard)+len(soft) > 0 || HasTaint(c.Taints, EvacuatingTaintKey, corev1.TaintEffectNoSchedule)

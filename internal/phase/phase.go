@@ -11,7 +11,7 @@ type Failover string
 
 // The phases of a failover; the last five are terminal.
 const (
-	FailoverSuspected  Failover = "Suspected"  // a window runs, nothing is written
+	FailoverSuspected  Failover = "Suspected"  // a window runs, no workload moves
 	FailoverCordoned   Failover = "Cordoned"   // NoSchedule taints of rules stand, and no workload moves
 	FailoverConfirmed  Failover = "Confirmed"  // the failure is believed, the taint goes on
 	FailoverEvacuating Failover = "Evacuating" // bindings move
@@ -37,7 +37,7 @@ const (
 	EventTainted           FailoverEvent = "Tainted"           // Lifeboat's taints stand, the affected are listed
 	EventQueueDone         FailoverEvent = "QueueDone"         // nothing queued, nothing moving
 	EventWorkAppeared      FailoverEvent = "WorkAppeared"      // something to move again
-	EventConditionsWell    FailoverEvent = "ConditionsWell"    // no rule matches and no foreign triggering taint stands
+	EventConditionsWell    FailoverEvent = "ConditionsWell"    // no rule of this failure matches, and no foreign triggering taint stands
 	EventConditionsBad     FailoverEvent = "ConditionsBad"     // they match again
 	EventNothingWrong      FailoverEvent = "NothingWrong"      // before anything was written
 	EventRecoveryConfirmed FailoverEvent = "RecoveryConfirmed" // the removal window elapsed, or an operator removed the last taint

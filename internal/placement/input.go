@@ -14,7 +14,7 @@ type PreCheckInput struct {
 	// Failing is the cluster that the binding is to leave.
 	Failing string
 	Fleet   []karmada.Cluster
-	// Evacuating are the clusters that have a failover of their own past Suspected.
+	// Evacuating are the other clusters that workloads leave.
 	Evacuating map[string]bool
 	// RoomUnknownOK lets a cluster whose capacity is not known count as having room.
 	RoomUnknownOK bool

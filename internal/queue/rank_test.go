@@ -71,9 +71,10 @@ func TestSortingForgetsWhereItemsStood(t *testing.T) {
 
 // Thousands of items are carried from run to run: 1 MB is what there is.
 func TestAnItemIsSmallOnTheWire(t *testing.T) {
-	one := item("production", "checkout-deployment", 100, 60)
-	one.UID = "0b0e5d2c-2c6c-4b6f-9d5e-0d1f5a8f4f11"
-	data := fixtures.Must(json.Marshal(one))(t)
+	data := fixtures.Must(json.Marshal(queue.Item{
+		Key: item("production", "checkout-deployment", 0, 0).Key, UID: "0b0e5d2c-2c6c-4b6f-9d5e-0d1f5a8f4f11",
+		State: queue.Tolerating, Affected: true, Queued: fixtures.At(60),
+	}))(t)
 	require.Less(t, len(data), 200, string(data))
 }
 

@@ -72,7 +72,7 @@ func TestAContradictedClusterIsSuspected(t *testing.T) {
 	suspected, why := rules.NeedsFailover(list, c, rules.ExternalProbeUp)
 	require.True(t, suspected)
 	require.Equal(t, reason.MemberAnswers, why)
-	faulty, _ := rules.Faulty(list, c)
+	faulty := rules.Faulty(list, c)
 	require.True(t, faulty)
 }
 

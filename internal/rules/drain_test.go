@@ -99,7 +99,7 @@ func TestADrainedClusterIsUnavailableNotFaulty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suspected, _ := rules.NeedsFailover([]rules.Rule{unready()}, tc.cluster, rules.ExternalProbeDown)
 			require.True(t, suspected, "it needs a failover")
-			faulty, _ := rules.Faulty([]rules.Rule{unready()}, tc.cluster)
+			faulty := rules.Faulty([]rules.Rule{unready()}, tc.cluster)
 			require.Equal(t, tc.want, faulty)
 		})
 	}
@@ -136,7 +136,7 @@ func TestAHealthyClusterUnderAnOperatorsTaintIsNotFaulty(t *testing.T) {
 		{name: "cordoned beside a rule that moves", rules: []rules.Rule{cordons, unready()}, cluster: fixtures.Cluster("m1", fixtures.NotReady, byRule(corev1.TaintEffectNoSchedule)), want: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			faulty, _ := rules.Faulty(tc.rules, tc.cluster)
+			faulty := rules.Faulty(tc.rules, tc.cluster)
 			require.Equal(t, tc.want, faulty)
 		})
 	}
@@ -148,7 +148,7 @@ func TestAHealthyClusterUnderAnOperatorsTaintIsNotFaulty(t *testing.T) {
 func TestAClusterThatNobodyUnderstandsCountsByItsConditions(t *testing.T) {
 	garbled := func(c *karmada.Cluster) { c.Malformed = "annotation: a number" }
 	for want, c := range map[bool]karmada.Cluster{true: fixtures.Cluster("m1", fixtures.NotReady, garbled), false: fixtures.Cluster("m1", garbled)} {
-		faulty, _ := rules.Faulty([]rules.Rule{unready()}, c)
+		faulty := rules.Faulty([]rules.Rule{unready()}, c)
 		require.Equal(t, want, faulty)
 	}
 }
@@ -209,6 +209,6 @@ func TestAClusterWithAnOrderNeedsAFailover(t *testing.T) {
 	require.True(t, suspected)
 	require.Equal(t, reason.TaintOrdered, why)
 	require.True(t, c.CarriesOurs())
-	faulty, _ := rules.Faulty(nil, c)
+	faulty := rules.Faulty(nil, c)
 	require.False(t, faulty, "it counts as one that an operator tainted otherwise: not while it is Ready")
 }

@@ -18,7 +18,8 @@ import (
 //	ConfirmsFailure  needed           needed (one Ripens)      no
 //	Failing          needed           needed                   yes, alone they suffice
 //
-// By rules ConfirmsFailure alone begins an evacuation; Failing says whether what has begun goes on.
+// ConfirmsFailure, a foreign taint or the taint of an earlier run begins an evacuation (actSuspected of the failover).
+// Whether the failure goes on is said by thisFailureStands there; Failing says why, and whether a drain has the cluster to itself.
 type Evidence struct {
 	Windows Windows
 	// Judged is when the newest answered look was requested. Windows are judged by this moment, not

@@ -317,23 +317,17 @@ func NeedsFailover(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reas
 // passed. A drain and a NoSchedule taint make a cluster unavailable, not faulty; a taint that
 // an operator put or ordered counts where the cluster is not Ready as well. A cluster that cannot
 // be understood counts by its conditions: garbled data makes no fleet look healthier.
-func Faulty(rules []Rule, c karmada.Cluster) (bool, reason.Reason) {
+func Faulty(rules []Rule, c karmada.Cluster) bool {
 	for _, t := range c.Added {
 		if karmada.Triggers(t.Effect) && t.Key != karmada.DrainTaintKey && t.Rule != karmada.TaintRule {
-			return true, reason.OursStands
+			return true
 		}
 	}
-	if !c.Ready() && len(c.Ordered) > 0 {
-		return true, reason.TaintOrdered
-	}
-	if !c.Ready() && len(karmada.Foreign(c)) > 0 {
-		return true, reason.ForeignTaint
+	if !c.Ready() && (len(c.Ordered) > 0 || len(karmada.Foreign(c)) > 0) {
+		return true
 	}
 	c.Drain, c.Ordered, c.Malformed = nil, nil, ""
-	for _, o := range Observe(rules, c, FactOf(c).Testified(ExternalProbeDown)) {
-		if o.Match == Matches && karmada.Triggers(o.Taint.Effect) {
-			return true, o.Reason
-		}
-	}
-	return false, reason.None
+	return slices.ContainsFunc(Observe(rules, c, FactOf(c).Testified(ExternalProbeDown)), func(o RuleObservation) bool {
+		return o.Match == Matches && karmada.Triggers(o.Taint.Effect)
+	})
 }

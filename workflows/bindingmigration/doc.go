@@ -6,4 +6,13 @@
 // (report.go: what was reported), the listener (listen.go: what was received, and waiting) and the
 // course (listen.go: the phase and its transitions). The other parts have a state of their own:
 // orders, looks, proofs, fences, dependents, restorer, releaser.
+//
+// What the recovery of its cluster means to it (R4.9-10 to R4.9-18), by phase:
+//
+//	Checking, Queued, AwaitingFence before the write   abandoned: begin, awaitPermit (evict.go), awaitFence (fence.go)
+//	Evicting                                           abandoned after a look that shows no task: verified (evict.go)
+//	Placing                                            restored: takesBack (orders.go)
+//	AwaitingHealth                                     goes on, or back where placed straight back: proceed (health.go)
+//	Releasing                                          finished, or back with the workloads that it serves: release.go
+//	Purging, AwaitingFence after the write             finished
 package bindingmigration

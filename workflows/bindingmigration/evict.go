@@ -26,9 +26,9 @@ const evictSlack = 3 * time.Second
 // maxSaid is how much of what the API server said people are shown, in bytes.
 const maxSaid = 240
 
-// check begins as the migration was started: with what stands, with the fence, with the
+// begin goes on as the migration was started: with what stands, with the fence, with the
 // dependents, or with the permit.
-func (m *migration) check() {
+func (m *migration) begin() {
 	switch {
 	case m.st.Adopts():
 		m.verify()

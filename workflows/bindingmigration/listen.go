@@ -174,7 +174,7 @@ func (co *course) endOn(e phase.MigrationEvent, r record.Result) {
 	co.on(e)
 }
 
-// placed is the point from which recovery no longer takes it back.
+// placed is the point from which a recovery no longer takes it back for want of a place.
 func (co *course) placed(o activities.Observation) {
 	co.st.Placed, co.st.To = true, o.Targets
 	co.st.Reason, co.st.Message = o.Placed.Reason, o.Placed.Message

@@ -46,7 +46,7 @@ type step struct {
 // story is what a migration does, in order. A step ends it, waits, or lets the next one begin.
 func (m *migration) story() []step {
 	return []step{
-		{phase.MigrationChecking, m.check},                    // with what it begins: a task that stands, its dependents, or the eviction
+		{phase.MigrationChecking, m.begin},                    // with what it begins: a task that stands, its dependents, or the eviction
 		{phase.MigrationQueued, m.awaitPermit},                // it waits for its permit, and evicts
 		{phase.MigrationEvicting, m.verify},                   // one write: the cluster out, the hold task in; without an answer it looks
 		{phase.MigrationPlacing, m.place},                     // the scheduler has chosen, and Works exist there

@@ -182,7 +182,8 @@ func (or *orders) restoreCalledOff() bool {
 
 // takesBack is what takes an evicted binding back, empty for nothing: a put-back, or, where it is not
 // placed, a cancel that no release has replaced, or the recovery (R4.9-12). What a recovery means before the eviction is
-// decided in evict.go (R4.9-11), and for what is placed and healthy in health.go, by proceed (R4.9-16, R4.9-17).
+// decided in evict.go and fence.go (R4.9-11), and for what is placed and healthy in health.go, by proceed (R4.9-16, R4.9-17),
+// and in release.go for what serves workloads that all stay (R4.9-17).
 func (or *orders) takesBack(o activities.Observation) phase.MigrationEvent {
 	switch {
 	case or.intent.PutsBack():

@@ -21,14 +21,14 @@ import (
 // affected is the set of bindings on the cluster, and which of them its taints move.
 type affected struct {
 	*run
-	judgement  *judgement
-	outcomes   *outcomes
-	waiting    *waiting
-	migrations *migrations
-	evictor    *evictor
-	policies   *policies
-	listed     bool     // by this run
-	listing    *listing // the list that is being read, if any
+	judgement     *judgement
+	outcomes      *outcomes
+	waiting       *waiting
+	migrations    *migrations
+	secondEvictor *secondEvictor
+	policies      *policies
+	listed        bool     // by this run
+	listing       *listing // the list that is being read, if any
 }
 
 // listing is a list of the affected set that is being read.
@@ -106,7 +106,7 @@ func (a *affected) changed(m workflows.BindingsChanged) {
 		}
 		if b.SecondEvictor {
 			b.LastCopy = false // a search finds out
-			a.evictor.found(b)
+			a.secondEvictor.found(b)
 		}
 		if b.Deleted || (moving && move.Placed) || (!queued && !moving) {
 			a.st.ListDirty, a.dirty = true, true
@@ -140,7 +140,7 @@ func (a *affected) listPage(l *listing) {
 		a.backOff()
 		return
 	}
-	a.evictor.found(page.Evicted...)
+	a.secondEvictor.found(page.Evicted...)
 	a.st.Queue.Index()
 	policies := a.st.Queue.PolicyIndex()
 	for _, t := range page.Items {

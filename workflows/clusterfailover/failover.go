@@ -27,7 +27,7 @@ type failover struct {
 	draining      *draining      // a drain's own rate, and its bans
 	taints        *taints        // what Lifeboat writes on the cluster
 	migrations    *migrations    // starts, signals and reports of migrations
-	evictor       *evictor       // Karmada's own taint manager beside it
+	secondEvictor *secondEvictor // Karmada's own taint manager beside it
 	orphans       *orphans       // hold tasks without an owner
 	oldCopies     *oldCopies     // pending purges
 	fences        *fences        // proofs that old copies are dead
@@ -133,17 +133,17 @@ func newParts(r *run) *failover {
 	policies := &policies{r, f.judgement}
 	f.taints = &taints{r, f.judgement, f.standing, policies}
 	f.migrations = &migrations{run: r, outcomes: f.outcomes, approvals: f.approvals, waiting: f.waiting, draining: f.draining}
-	f.evictor = &evictor{run: r, standing: f.standing, migrations: f.migrations, lookedAt: map[string]bool{}}
-	f.orphans = &orphans{r, f.draining, f.judgement, f.migrations, f.evictor}
+	f.secondEvictor = &secondEvictor{run: r, standing: f.standing, migrations: f.migrations, lookedAt: map[string]bool{}}
+	f.orphans = &orphans{r, f.draining, f.judgement, f.migrations, f.secondEvictor}
 	f.oldCopies = &oldCopies{r}
 	f.fences = &fences{r, f.waiting, f.migrations}
 	f.preCheck = &preCheck{run: r, outcomes: f.outcomes, waiting: f.waiting, approvals: f.approvals, fences: f.fences}
-	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, migrations: f.migrations, evictor: f.evictor, policies: policies}
+	f.affected = &affected{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, migrations: f.migrations, secondEvictor: f.secondEvictor, policies: policies}
 	f.grants = &grants{r}
 	f.dispatcher = &dispatcher{run: r, judgement: f.judgement, outcomes: f.outcomes, waiting: f.waiting, migrations: f.migrations, draining: f.draining, grants: f.grants}
 	f.bindingOrders = &bindingOrders{run: r, outcomes: f.outcomes, migrations: f.migrations}
 	f.clusterOrders = &clusterOrders{r, f.draining, f.judgement, f.taints, f.appeared}
-	f.wholeOrders = &wholeOrders{r, f.standing, f.taints, f.evictor, f.bindingOrders}
+	f.wholeOrders = &wholeOrders{r, f.standing, f.taints, f.secondEvictor, f.bindingOrders}
 	f.publisher = &publisher{run: r, judgement: f.judgement, taints: f.taints, migrations: f.migrations, oldCopies: f.oldCopies}
 	return f
 }

@@ -199,8 +199,8 @@ func (j *judgement) evidence() rules.Evidence {
 	}
 }
 
-// wellForLong reports whether the recovery is confirmed.
-func (j *judgement) wellForLong() bool {
+// recoveryConfirmed reports whether every removal window has run out, or would have if this were not observe.
+func (j *judgement) recoveryConfirmed() bool {
 	if !j.enforcing() {
 		return j.evidence().RecoveryWouldBeConfirmed()
 	}

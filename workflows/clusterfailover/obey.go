@@ -121,7 +121,7 @@ type wholeOrders struct {
 	*run
 	standing      *standing
 	taints        *taints
-	evictor       *evictor
+	secondEvictor *secondEvictor
 	bindingOrders *bindingOrders
 }
 
@@ -175,7 +175,7 @@ func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {
 	}
 	w.standing.endPause()
 	w.taints.endDispute()
-	w.evictor.resumed()
+	w.secondEvictor.resumed()
 	if w.st.Phase == phase.FailoverStopped {
 		w.orders.resume = &o.Order
 		return "re-opened as a new attempt: the windows run again before anything moves" + w.standing.stillPaused()

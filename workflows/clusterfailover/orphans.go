@@ -5,11 +5,8 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
-	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
-	"github.com/lifeboat-failover/lifeboat/internal/record"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"go.temporal.io/sdk/workflow"
@@ -18,17 +15,17 @@ import (
 // orphans are Lifeboat hold tasks for this cluster whose owner does not run.
 type orphans struct {
 	*run
-	draining   *draining
-	judgement  *judgement
-	migrations *migrations
-	evictor    *evictor
+	draining      *draining
+	judgement     *judgement
+	migrations    *migrations
+	secondEvictor *secondEvictor
 }
 
 // search takes over Lifeboat hold tasks for this cluster whose owner does not run,
 // also for one that was deleted before this failover ever saw it.
 func (or *orphans) search() {
 	or.migrations.dismissFormer()
-	or.evictor.holdMore()
+	or.secondEvictor.holdMore()
 	if !or.st.AdoptDirty || or.st.UID == "" && or.st.GoneAt.IsZero() || or.waits() {
 		return
 	}
@@ -43,9 +40,9 @@ func (or *orphans) search() {
 			return
 		}
 		for _, b := range p.Evicted {
-			or.evictor.lookedAt[b.Key.String()] = true
+			or.secondEvictor.lookedAt[b.Key.String()] = true
 		}
-		or.evictor.found(p.Evicted...)
+		or.secondEvictor.found(p.Evicted...)
 		for _, o := range p.Orphans {
 			or.migrations.adopt(o, true)
 		}
@@ -103,71 +100,4 @@ func (or *orphans) asked(m workflows.Adopt) {
 		or.trail.ordered(workflows.OrderAdopt, m.By, queue.Scope{}, "tasks", strconv.Itoa(len(m.Bindings)))
 	}
 	or.st.AdoptDirty, or.st.AdoptNow, or.clusterDirty, or.dirty = true, true, true, true
-}
-
-// evictor is a second evictor: Karmada's own taint manager, which evicts beside this failover.
-type evictor struct {
-	*run
-	standing   *standing
-	migrations *migrations
-	lookedAt   map[string]bool // bindings that Karmada evicts, and that were looked at for that
-}
-
-// found takes bindings that Karmada's own taint manager evicts from this
-// cluster. The first of them halts this failover until an operator resumes it; a resume
-// looks again before anything is dispatched.
-func (v *evictor) found(found ...proof.BindingFact) {
-	if len(found) == 0 || !v.enforcing() {
-		return
-	}
-	v.hold(found)
-	if v.st.Beside {
-		return
-	}
-	why := rules.SecondEvictorAt(found[0].Key, v.cluster)
-	v.log.Warn("halted: second evictor", "binding", found[0].Key.String())
-	v.st.Beside = true
-	v.standing.pauseItself(why)
-	v.trail.AddUrgent(record.Audit{
-		Kind: record.AuditBindingAttention, Attempt: v.st.Attempt, Phase: string(v.st.Phase), Reason: reason.SecondEvictor,
-		Message: "this failover is halted: " + why, Bindings: flow.About(found[0].Key),
-	})
-	v.dirty = true
-}
-
-// hold has a migration hold each of the bindings of which Karmada may end the last copy, as
-// many as may move at once: those for which there is no room are looked at again when half of
-// that is free. One that only the watch reported is looked at first, once in a run.
-func (v *evictor) hold(found []proof.BindingFact) {
-	for _, b := range found {
-		key := b.Key.String()
-		_, moving := v.st.Migrations[key]
-		switch {
-		case moving:
-		case b.LastCopy && len(v.st.Migrations) >= v.st.Terms.Waiting:
-			v.st.Unheld = true
-		case b.LastCopy:
-			v.migrations.adopt(activities.Orphan{Key: b.Key, UID: b.UID}, true)
-		case !v.lookedAt[key]:
-			v.lookedAt[key], v.st.AdoptDirty, v.st.AdoptNow = true, true, true
-		}
-	}
-	v.migrations.begin() // Karmada may end a last copy at any moment: no list or check goes before
-}
-
-// holdMore looks again for last copies that no task holds, once there is room.
-func (v *evictor) holdMore() {
-	if v.st.Unheld && len(v.st.Migrations) <= v.st.Terms.Waiting/2 {
-		v.st.Unheld, v.st.AdoptDirty, v.st.AdoptNow = false, true, true
-	}
-}
-
-// resumed ends the halt. Every way in which a second evictor is found looks again before
-// anything is dispatched.
-func (v *evictor) resumed() {
-	if v.st.Beside {
-		v.st.Beside = false
-		v.st.AdoptDirty, v.st.AdoptNow, v.st.ListDirty = true, true, true
-		clear(v.lookedAt)
-	}
 }

@@ -27,7 +27,7 @@ var owners = map[string]string{
 	"Pace Frozen":                                       "waiting",
 	"Bans NextDrain":                                    "draining",
 	"Migrations":                                        "migrations",
-	"Beside Unheld":                                     "evictor",
+	"Beside Unheld":                                     "secondEvictor",
 	"Fenced":                                            "fences",
 	"Dues Judged":                                       "policies",
 	"Listed Kinds Policy":                               "affected",

@@ -13,8 +13,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
 
-// actSuspected waits out the windows. Nothing is written before one has run out. Those of
-// NoSchedule taints make it Cordoned, where the other windows go on running.
+// actSuspected waits out the windows. No taint is put before its own has run out, and no workload moves before one
+// of those that move workloads has. Where only rules of NoSchedule taints match it becomes Cordoned.
 func (f *failover) actSuspected() {
 	switch {
 	case f.st.UID == "":
@@ -56,7 +56,7 @@ func (f *failover) actUnsuspected() {
 	}
 }
 
-// beginRecovery waits out the removal window from now on.
+// beginRecovery dispatches nothing from now on: the removal window, which began at the mismatch, is waited out.
 func (f *failover) beginRecovery() {
 	f.st.WellSince = f.now()
 	f.on(phase.EventConditionsWell, reason.ClusterRecovered)
@@ -168,7 +168,7 @@ func (f *failover) actRecovering() {
 		f.st.WellSince = time.Time{}
 		f.st.ListDirty = true
 		f.on(phase.EventConditionsBad, reason.ConditionsMatch)
-	case f.judgement.wellForLong():
+	case f.judgement.recoveryConfirmed():
 		f.on(phase.EventRecoveryConfirmed, reason.ClusterRecovered)
 	}
 }

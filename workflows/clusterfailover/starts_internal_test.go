@@ -63,7 +63,7 @@ func TestASignalWaitsForTheStartOfItsMigration(t *testing.T) {
 // Karmada ends the last copy of a binding that it evicts at any moment: its hold does not wait for the rest of the turn.
 func TestTheHoldOfALastCopyIsStartedAtOnce(t *testing.T) {
 	asked := startsOf(t, 0, activities.StartAnswer{}, nil, func(f *failover) {
-		f.evictor.found(proof.BindingFact{Key: karmada.BindingKey{Namespace: "shop", Name: "last"}, UID: "1", LastCopy: true})
+		f.secondEvictor.found(proof.BindingFact{Key: karmada.BindingKey{Namespace: "shop", Name: "last"}, UID: "1", LastCopy: true})
 		require.Empty(t, f.migrations.unsent)
 		f.migrations.awaitStarts()
 	})

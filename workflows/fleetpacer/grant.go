@@ -48,7 +48,8 @@ func (l lane) wants() bool {
 func (p *pacer) wanted() bool { return slices.ContainsFunc(p.lanes(), lane.wants) }
 
 // choose is the request with the most urgent binding of a class, and how many want permits with that
-// priority; of equals the one after the one that was served last.
+// priority; of equals the one after the one that was served last: names ascend, so that is the first one above it,
+// else the first of all.
 func (l lane) choose() (best workflows.Request, equals int) {
 	for _, from := range workflow.DeterministicKeys(l.st.Requests) {
 		r := l.st.Requests[from]
