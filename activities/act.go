@@ -162,7 +162,7 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 		}
 		plan := proof.PlanRestore(proof.RestoreInput{
 			Binding: b, Failed: r.Cluster, Task: held, Baseline: r.baseline(b), Cluster: source,
-			Fleet: fleet, StraightBack: r.EvenIfPlaced, PutBack: r.PutBack,
+			Fleet: fleet, Karmada: a.settings.Karmada, StraightBack: r.EvenIfPlaced, PutBack: r.PutBack,
 		})
 		if !plan.OK {
 			return refused(plan.Reason, plan.Message), nil
@@ -197,7 +197,7 @@ func (a actor) HoldAgain(ctx context.Context, r MigrationRef) (ActResult, error)
 		}
 		w := HoldWrite{
 			Binding: b, Cluster: r.Cluster, Owner: r.Owner,
-			Now: a.clock.Now(), Reason: karmada.TaskReason, Purge: purge, State: r.State,
+			Now: a.clock.Now(), Purge: purge, State: r.State,
 		}
 		for _, t := range r.Baseline.Clusters {
 			w.Before = append(w.Before, t.Name)
@@ -253,21 +253,26 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 			return refused(reason.PermitPassed, "the pacer's word is too old for the write"), nil
 		}
 		return written(a.Writer.Evict(ctx, EvictWrite{
-			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Reason: karmada.TaskReason, Purge: r.Purge,
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Purge: r.Purge,
 		}))
 	})
 }
 
-// MarkRequest leaves Lifeboat's task to an operator.
+// MarkRequest leaves Lifeboat's task to an operator, with a reason. Without one it has a ban not say Directly any more.
 type MarkRequest struct {
 	MigrationRef
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
 }
 
-// MarkTask gives Lifeboat's task another reason: from then on no Lifeboat run touches it.
+// MarkTask gives Lifeboat's task another reason: from then on no Lifeboat run touches it. Of a ban it changes the purge
+// mode: beside a task that says Directly Karmada brings no change of the binding to any cluster as long as the old Work stands.
 func (a actor) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
 	return a.act(ctx, "mark task of binding", r.MigrationRef, func(b *karmada.Binding, _ []karmada.Cluster, look Observation) (ActResult, error) {
-		if task, _ := b.TaskFor(r.Cluster); !look.Held || task.Reason == r.Reason {
+		task, _ := b.TaskFor(r.Cluster)
+		switch {
+		case r.Reason == "" && look.Banned && task.PurgeMode == karmada.PurgeDirectly:
+			return written(a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: task.Reason, Purge: karmada.PurgeGracefully}))
+		case r.Reason == "", !look.Held, task.Reason == r.Reason:
 			return ActResult{End: ActAlready}, nil
 		}
 		return written(a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: r.Reason, Owner: r.Owner}))

@@ -55,6 +55,11 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		"the source is Ready, detection is over": {
 			world: recovered, ask: func(_ *bench, r *activities.ReleaseRequest) { r.HealthyFor = 90 * time.Second }, reason: reason.Written,
 		},
+		"its former Work there is being deleted": {world: workOnTarget(true), reason: reason.NotHealthy},
+		"no Work of it stands there":             {world: workOnTarget(false), reason: reason.NotHealthy},
+		"no Work of it stands there, and unproven will do": {
+			world: workOnTarget(false), ask: func(_ *bench, r *activities.ReleaseRequest) { r.Unproven = true }, reason: reason.NotHealthy,
+		},
 		"not understood any more": {world: app(malformed), reason: reason.Malformed},
 		"older than it was before": {
 			ask:    func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion + "0" },
@@ -81,6 +86,18 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 			require.Equal(t, c.reason, out.Reason)
 			require.Equal(t, c.reason == reason.Written, len(b.world.Log("release")) == 1)
 		})
+	}
+}
+
+// workOnTarget has the new copy's Work on m2 be a former one that is being deleted, or be none. Karmada reports the copy as
+// it was.
+func workOnTarget(deleted bool) func(*bench) {
+	return func(b *bench) {
+		work, _ := b.world.StandingWork(appKey("app"), "m2")
+		b.world.DropWork(work.Namespace, work.Name)
+		if work.Deleting = true; deleted {
+			b.world.PutWork(work)
+		}
 	}
 }
 

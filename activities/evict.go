@@ -323,7 +323,7 @@ func (a evictor) writeEviction(ctx context.Context, r EvictRequest, b *karmada.B
 		return out, nil
 	}
 	after, err := a.Writer.Evict(ctx, EvictWrite{
-		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Reason: karmada.TaskReason,
+		Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(),
 		Reschedule: out.check.Reschedule, Purge: b.EffectivePurge(r.Purge), Back: out.check.back(), State: out.check.state,
 	})
 	switch {

@@ -101,8 +101,6 @@ type EvictWrite struct {
 	// gracefulEviction controller is off) and, when Reschedule, rescheduleTriggeredAt.
 	Now        time.Time
 	Reschedule bool
-	// Reason is the task's reason.
-	Reason string
 	// Back is a former cluster that takes over in the same write: it becomes a target
 	// and its Lifeboat task is dropped. Nil for an ordinary eviction.
 	Back *karmada.TargetCluster
@@ -136,7 +134,6 @@ type HoldWrite struct {
 	Owner    string
 	Replicas int32
 	Now      time.Time
-	Reason   string
 	Purge    karmada.PurgeMode // as in EvictWrite
 	// Before are the clusters that it used before the eviction; empty takes those of now.
 	Before []string

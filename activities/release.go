@@ -135,7 +135,7 @@ func (a releaser) whyNotYet(
 	case r.Ordered && len(look.Targets) == 0 && !look.Placed.OK:
 		return reason.NotPlaced, "it has no target cluster: the held copy is the last one", nil
 	case r.Ordered && look.Purge != karmada.PurgeDirectly:
-		return reason.None, "", nil
+		return reason.None, "", nil // there is a target, by the case above
 	case look.Purge == karmada.PurgeNever:
 		return reason.PurgeNever, "purge mode Never: nothing is released", nil
 	case !look.Placed.OK:
@@ -241,6 +241,9 @@ func (a releaser) proofs(
 	if v := a.managerRefuses(r); !v.OK {
 		return v, nil
 	}
+	if v, err := a.newCopiesStand(ctx, r, b); err != nil || !v.OK {
+		return v, err
+	}
 	if r.Unproven {
 		return proof.ReleasableUnproven(b, r.Cluster, suspects(fleet, b, r.Cluster)), nil
 	}
@@ -251,6 +254,27 @@ func (a releaser) proofs(
 		return r.controller, nil
 	}
 	return a.heldLongEnough(ctx, r, look), nil
+}
+
+// newCopiesStand refuses while on a cluster that has come since the eviction a former Work is being deleted, or none
+// stands: what Karmada reports there is of a copy that goes.
+func (a releaser) newCopiesStand(ctx context.Context, r ReleaseRequest, b *karmada.Binding) (reason.Verdict, error) {
+	before := r.baseline(b).Clusters
+	for _, t := range b.Clusters {
+		if !proof.Joined(before, []karmada.TargetCluster{t}) {
+			continue
+		}
+		work, err := a.Reader.WorkOf(ctx, b, t.Name)
+		switch {
+		case errors.Is(err, karmada.ErrGone):
+			return proof.Refuse(reason.NotHealthy, "no Work of it stands on %s: what is reported there is of a former copy", t.Name), nil
+		case err != nil:
+			return reason.Verdict{}, err
+		case work.Deleting:
+			return proof.Refuse(reason.NotHealthy, "its former Work on %s is being deleted: what is reported there is of a copy that goes", t.Name), nil
+		}
+	}
+	return reason.Verdict{OK: true}, nil
 }
 
 // mustHold is how long health must have held before a release.

@@ -280,6 +280,7 @@ func (e *bindingEdit) letGo() {
 	if len(ours) == 0 {
 		return
 	}
+	e.endReschedule()
 	task := e.binding.Tasks[ours[0]]
 	others := task.Others()
 	switch {
@@ -292,20 +293,26 @@ func (e *bindingEdit) letGo() {
 	}
 }
 
-// reschedule triggers a scheduling from scratch. The scheduler compares whole seconds, and
-// ignores a trigger in the second of its last decision.
+// reschedule triggers a scheduling from scratch: one. The scheduler compares whole seconds, and divides from scratch for
+// as long as the trigger is later than its last decision; so the trigger is the first second after that, by the
+// scheduler's own clock, and not now, which its next decision might not be later than.
 func (e *bindingEdit) reschedule(wanted bool, now time.Time) {
 	if !wanted {
 		return
 	}
-	at := now.Truncate(time.Second)
-	if at.Before(now) {
-		at = at.Add(time.Second)
-	}
-	if last := e.binding.Status.LastScheduled; last != nil && !at.After(*last) {
-		at = last.Truncate(time.Second).Add(time.Second)
+	at := now
+	if last := e.binding.Status.LastScheduled; last != nil {
+		at = last.Add(time.Second)
 	}
 	e.rescheduleAt = timestamp(at)
+}
+
+// endReschedule ends a trigger that is later than the scheduler's last decision: after a write that drops a hold
+// it would divide from scratch, and might delete the only copies.
+func (e *bindingEdit) endReschedule() {
+	if e.binding.RescheduleRequired() {
+		e.rescheduleAt = timestamp(*e.binding.Status.LastScheduled)
+	}
 }
 
 // patch is the merge patch of all changes. Without any it still carries the

@@ -38,7 +38,7 @@ func with(t *rapid.T, item object) object {
 // bindingWrites are all writes to a binding, each about cluster m1.
 var bindingWrites = map[string]func(b *karmada.Binding) any{
 	"evict": func(b *karmada.Binding) any {
-		return activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at, Reason: karmada.TaskReason}
+		return activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "w", Now: at}
 	},
 	"restore": func(b *karmada.Binding) any {
 		return activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at}

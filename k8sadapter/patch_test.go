@@ -105,21 +105,21 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 		want  string
 	}{
 		"a hold beside the task of Karmada's taint manager leaves that as it is": {
-			write: activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at, Reason: karmada.TaskReason},
+			write: activities.HoldWrite{Binding: decoded(t, beside), Cluster: "m3", Owner: "o", Now: at},
 			want: `{"metadata":{"resourceVersion":"7"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m3","producer":"TaintManager","purgeMode":"Gracefully","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m3","purgeMode":"Gracefully","reason":"ClusterFailover","message":"o","producer":"Lifeboat","suppressDeletion":true,` +
 				`"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"an eviction removes the cluster and appends a task": {
-			write: activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at, Reason: karmada.TaskReason},
+			write: activities.EvictWrite{Binding: decoded(t, shared), Cluster: "m1", Owner: "binding-migration/m1/shop/cart", Now: at},
 			want: `{"metadata":{"resourceVersion":"7"},"spec":{"clusters":[{"name":"m2","replicas":1,"components":[{"name":"a<b","replicas":1}]}],` +
 				`"gracefulEvictionTasks":[{"fromCluster":"m3","producer":"Other","reason":"R","message":"x > y & z","preservedLabelState":{"k":"v"},"later":[1.0]},` +
 				`{"fromCluster":"m1","purgeMode":"Gracefully","replicas":2,"reason":"ClusterFailover","message":"binding-migration/m1/shop/cart","producer":"Lifeboat",` +
 				`"suppressDeletion":true,"creationTimestamp":"2026-11-21T10:00:00Z","clustersBeforeFailover":["m2","m1"]}]}}`,
 		},
 		"a repeat keeps the one task and sets its replicas to what was taken out": {
-			write: activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at, Reason: karmada.TaskReason},
+			write: activities.EvictWrite{Binding: decoded(t, putBack), Cluster: "m1", Owner: "new", Now: at},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1}],"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"new","producer":"Lifeboat","reason":"ClusterFailover","replicas":1,"suppressDeletion":true},` + m4 + `]}}`,
 		},
@@ -127,11 +127,11 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 			write: activities.EvictWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Now: at, Reschedule: true},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"ClusterFailover","replicas":2,"suppressDeletion":true},` + m4 + `],` +
-				`"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
+				`"rescheduleTriggeredAt":"2026-11-21T10:00:00Z"}}`,
 		},
 		"a swap puts a former cluster back, drops its task and holds the failing one": {
 			write: activities.EvictWrite{
-				Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at, Reason: karmada.TaskReason,
+				Binding: decoded(t, heldAlone), Cluster: "m2", Owner: "o", Now: at,
 				Back: &karmada.TargetCluster{Name: "m1", Replicas: 2},
 			},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 +
@@ -145,7 +145,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"later":1,"name":"m2","replicas":1},{"name":"m1","replicas":2}],"gracefulEvictionTasks":[` + m4 + `]}}`,
 		},
 		"a second Lifeboat task is folded into the first": {
-			write: activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason},
+			write: activities.HoldWrite{Binding: decoded(t, twice), Cluster: "m1", Owner: "o", Now: at},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"fromCluster":"m1","message":"o","producer":"Lifeboat","reason":"ClusterFailover","suppressDeletion":true},` + m4 + `]}}`,
 		},
@@ -155,7 +155,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 				Others: []karmada.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
 			},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1},{"name":"m1","replicas":2},{"name":"m5"}],` +
-				`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Other","reason":"R"},` + m4 + `],"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
+				`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Other","reason":"R"},` + m4 + `],"rescheduleTriggeredAt":"2026-11-21T10:00:00Z"}}`,
 		},
 		"a restore into an empty result": {
 			write: activities.RestoreWrite{Binding: decoded(t, emptied), Cluster: "m1", Replicas: 2},
@@ -367,12 +367,13 @@ func applied(t require.TestingT, object, patch []byte) map[string]any {
 	return out
 }
 
-// Karmada compares whole seconds and looks again only when asked later than it answered.
-func TestARescheduleIsAskedForInALaterSecondThanTheLastAnswer(t *testing.T) {
+// Karmada divides from scratch for as long as the trigger is later than its last answer, by whole seconds of its own
+// clock: a trigger just after that answer is over with the next one, whatever Lifeboat's clock says.
+func TestARescheduleIsAskedForInTheSecondAfterTheLastAnswer(t *testing.T) {
 	answered := time.Date(2026, 11, 21, 10, 0, 5, 0, time.UTC)
 	for name, now := range map[string]time.Time{
 		"in the second of the answer": answered.Add(700 * time.Millisecond),
-		"exactly at it":               answered,
+		"long after it":               answered.Add(time.Hour),
 		"on a clock that lags":        answered.Add(-time.Minute),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -381,6 +382,30 @@ func TestARescheduleIsAskedForInALaterSecondThanTheLastAnswer(t *testing.T) {
 			edit := fixtures.Must(newBindingEdit(b, "m1"))(t)
 			edit.reschedule(true, now)
 			assert.True(t, edit.rescheduleAt.Equal(answered.Add(time.Second)), edit.rescheduleAt)
+		})
+	}
+}
+
+// A trigger that outlives its answer would have Karmada divide from scratch once the hold is gone.
+//
+// Rules: R4.7-20.
+func TestAWriteThatDropsAHoldEndsATriggerThatOutlivedItsAnswer(t *testing.T) {
+	answered := time.Date(2026, 11, 21, 10, 0, 5, 0, time.UTC)
+	for name, write := range map[string]func(b *karmada.Binding) any{
+		"release": func(b *karmada.Binding) any { return activities.ReleaseWrite{Binding: b, Cluster: "m1"} },
+		"restore": func(b *karmada.Binding) any {
+			return activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at}
+		},
+		"ban": func(b *karmada.Binding) any {
+			return activities.MarkWrite{Binding: b, Cluster: "m1", Reason: karmada.TaskReasonBanned, Purge: karmada.PurgeDirectly}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := decoded(t, heldAlone)
+			b.Status.LastScheduled, b.RescheduleTriggeredAt = &answered, new(answered.Add(time.Second))
+			require.Contains(t, string(fixtures.Must(patchOf(write(b)))(t)), `"rescheduleTriggeredAt":"2026-11-21T10:00:05Z"`)
+			b.RescheduleTriggeredAt = new(answered.Add(-time.Hour))
+			require.NotContains(t, string(fixtures.Must(patchOf(write(b)))(t)), "rescheduleTriggeredAt")
 		})
 	}
 }
@@ -435,7 +460,7 @@ func TestATaskTakenOverSaysWhatItsNewOwnersWould(t *testing.T) {
 		return decoded(t, strings.Replace(dependent, old, before+`"reason":"`+reason+`","message":"`+message+`"`, 1))
 	}
 	evict := func(b *karmada.Binding, mode karmada.PurgeMode) ([]byte, error) {
-		return patchOf(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason, Purge: mode})
+		return patchOf(activities.EvictWrite{Binding: b, Cluster: "m1", Owner: "own", Now: at, Purge: mode})
 	}
 	for name, reason := range map[string]string{"held for parents": karmada.TaskReasonDependent, "a drain's ban": karmada.TaskReasonBanned} {
 		t.Run(name, func(t *testing.T) {
@@ -509,7 +534,7 @@ func TestHoldersAreCountedInTheTaskItself(t *testing.T) {
 		},
 		"the last takes it away": {write: holders(dependent)},
 		"the dependent's own migration takes it over": {
-			write: activities.EvictWrite{Binding: decoded(t, dependent), Cluster: "m1", Owner: "own", Now: at, Reason: karmada.TaskReason},
+			write: activities.EvictWrite{Binding: decoded(t, dependent), Cluster: "m1", Owner: "own", Now: at},
 			want: `{"clustersBeforeFailover":["m1"],"creationTimestamp":"2026-11-21T10:00:00Z","fromCluster":"m1","later":1,` +
 				`"message":"own p1 p2","producer":"Lifeboat","purgeMode":"Gracefully","reason":"ClusterFailover",`,
 		},
@@ -545,7 +570,7 @@ func TestNoHolderIsEverCutOff(t *testing.T) {
 	crowded := decoded(t, strings.Replace(dependent, "p1 p2", long, 1))
 	_, err := patchOf(activities.HoldersWrite{Binding: crowded, Cluster: "m1", Holders: []string{long, "p2p3"}})
 	require.ErrorIs(t, err, karmada.ErrInvalid)
-	_, err = patchOf(activities.EvictWrite{Binding: crowded, Cluster: "m1", Owner: "owner", Now: at, Reason: karmada.TaskReason})
+	_, err = patchOf(activities.EvictWrite{Binding: crowded, Cluster: "m1", Owner: "owner", Now: at})
 	require.ErrorIs(t, err, karmada.ErrInvalid)
 }
 

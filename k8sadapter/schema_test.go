@@ -207,9 +207,15 @@ func understoodOrSaid(t require.TestingT, before []byte, written map[string]int)
 		}
 		written[name]++
 		after := fixtures.Must(json.Marshal(applied(t, before, patch)))(t)
-		assert.Equal(t, foreignBinding(t, before), foreignBinding(t, after))
+		was, is := foreignBinding(t, before), foreignBinding(t, after)
+		stands := DecodeBinding(after)
+		if b.RescheduleRequired() && !stands.RescheduleRequired() {
+			delete(part(was, "spec"), "rescheduleTriggeredAt")
+			delete(part(is, "spec"), "rescheduleTriggeredAt")
+		}
+		assert.Equal(t, was, is)
 		assert.Contains(t, string(patch), `"resourceVersion":"41"`)
-		checkBinding(t, name, DecodeBinding(after))
+		checkBinding(t, name, stands)
 	}
 	return b.Malformed == ""
 }

@@ -131,7 +131,7 @@ func TestTheEvictPatchCarriesTheState(t *testing.T) {
 	const carried = `"preservedLabelState":{"at":"9","cp":"17"}`
 	write := func(raw string, state map[string]string) string {
 		patch := fixtures.Must(patchOf(activities.EvictWrite{
-			Binding: decoded(t, raw), Cluster: "m1", Owner: "o", Now: at, Reason: karmada.TaskReason, Purge: karmada.PurgeDirectly, State: state,
+			Binding: decoded(t, raw), Cluster: "m1", Owner: "o", Now: at, Purge: karmada.PurgeDirectly, State: state,
 		}))(t)
 		return string(patch)
 	}

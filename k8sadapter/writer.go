@@ -38,7 +38,7 @@ func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Bi
 		if w.Back != nil {
 			e.takeBack(*w.Back)
 		}
-		held := hold{owner: w.Owner, reason: w.Reason, now: w.Now, purge: w.Purge, state: w.State}
+		held := hold{owner: w.Owner, now: w.Now, purge: w.Purge, state: w.State}
 		if removed := e.removeTarget(); removed != nil {
 			held.replicas = &removed.Replicas
 		} else if len(e.ours()) == 0 {
@@ -71,7 +71,7 @@ func (c *Client) Hold(ctx context.Context, w activities.HoldWrite) (karmada.Bind
 	return c.patchBinding(ctx, "hold on", w.Binding, w.Cluster, func(e *bindingEdit) {
 		e.refuseForeign(karmada.TaintManager)
 		e.putTask(hold{
-			owner: w.Owner, reason: w.Reason, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before, state: w.State,
+			owner: w.Owner, now: w.Now, replicas: &w.Replicas, purge: w.Purge, before: w.Before, state: w.State,
 		})
 	})
 }
@@ -98,6 +98,7 @@ func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Bind
 			fields["message"] = e.owner(w.Owner)
 		}
 		e.changeTask(ours, fields)
+		e.endReschedule()
 	})
 }
 

@@ -405,6 +405,33 @@ func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 	}
 }
 
+// A drained cluster dies before the old copy has gone: beside a ban that says Directly Karmada would bring no change of
+// the binding to any cluster, for as long as that Work stands.
+//
+// Rules: R4.2-8.
+func TestDrain_ClusterDiesBesideABan_TheBanDoesNotStopKarmada(t *testing.T) {
+	s, key := withApp(t)
+	s.tolerant(key)
+	s.world.DeleteAfter = 30 * time.Second
+	s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints = nil })
+	s.drains(workflows.DrainOrder{}, 12*time.Minute)
+	var modes []karmada.PurgeMode
+	s.world.Lost = func(op, _ string) bool {
+		if op == "mark" {
+			b := s.world.PeekLocked(key)
+			task, _ := b.TaskFor("m1")
+			_, stands := s.world.StandingWork(key, "m1")
+			require.True(t, task.Bans() && stands)
+			modes = append(modes, task.PurgeMode)
+			s.at(time.Second, func() { s.world.SetReady("m1", false) })
+		}
+		return false
+	}
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.Equal(t, []karmada.PurgeMode{karmada.PurgeDirectly, karmada.PurgeGracefully}, modes)
+}
+
 // The answer of a release is lost for good, and by then somebody has ordered otherwise:
 // the next look finds the ban, which goes with the drain all the same.
 //

@@ -242,7 +242,7 @@ func chained(t *testing.T) (*world.World, Source) {
 	w, s := fleet(t)
 	const owner = "binding-migration/m1/shop/cart"
 	cart := fixtures.Must(w.Binding(t.Context(), key("cart")))(t)
-	_, err := w.Evict(t.Context(), activities.EvictWrite{Binding: &cart, Cluster: "m1", Owner: owner, Now: now, Reason: karmada.TaskReason})
+	_, err := w.Evict(t.Context(), activities.EvictWrite{Binding: &cart, Cluster: "m1", Owner: owner, Now: now})
 	require.NoError(t, err)
 	w.Change(key("cart"), func(b *karmada.Binding) {
 		b.Clusters = []karmada.TargetCluster{{Name: "m2", Replicas: 2}}

@@ -19,7 +19,7 @@ import (
 // will see them, to know which affinity group it takes, and as Lifeboat trusts them, to
 // know whether that group holds anything worth moving to.
 func PreCheck(in PreCheckInput) reason.Verdict {
-	if v := in.standing(); v.Reason != reason.None {
+	if v := in.obstacle(); v.Reason != reason.None {
 		return v
 	}
 	if why, message := rules.UnsupportedShape(in.Binding); why != reason.None {
@@ -60,8 +60,21 @@ func (in PreCheckInput) Fits(group int, fresh bool) bool {
 	return in.search(in.AllGroups()[group:group+1], fresh).OK
 }
 
-// standing looks at what the binding already carries; no reason means go on.
-func (in PreCheckInput) standing() reason.Verdict {
+// Stays reports whether a reschedule, which divides from scratch, leaves each target with at least the
+// replicas that it has.
+func (in PreCheckInput) Stays() bool {
+	s := scheduler{PreCheckInput: in}
+	a := s.walk(in.AllGroups(), true)
+	if a.reason == reason.None {
+		a = s.rest(a)
+	}
+	return a.reason == reason.None && !slices.ContainsFunc(in.survivors(), func(had karmada.TargetCluster) bool {
+		return !slices.ContainsFunc(a.targets, func(t karmada.TargetCluster) bool { return t.Name == had.Name && t.Replicas >= had.Replicas })
+	})
+}
+
+// obstacle looks at what the binding already carries; no reason means go on.
+func (in PreCheckInput) obstacle() reason.Verdict {
 	if _, at := in.Binding.Target(in.Failing); at < 0 {
 		return reason.Verdict{Reason: reason.NotTargeting, Message: "it does not use " + in.Failing}
 	}

@@ -23,6 +23,8 @@ type RestoreInput struct {
 	// Fleet shows which former clusters still exist; empty means not known, and then
 	// whatever depends on it is refused.
 	Fleet []karmada.Cluster
+	// Karmada is the release whose scheduler is followed.
+	Karmada karmada.Release
 	// StraightBack restores a binding although it is placed, see [TakesStraightBack].
 	StraightBack bool
 	// PutBack restores the former clusters although it is placed: what came since the
@@ -83,6 +85,9 @@ func (in RestoreInput) plan() RestorePlan {
 	case !in.returnsTo(home):
 		return refuseRestore(reason.RestoreUndone,
 			"a reschedule might take an affinity group before %q, where %s is not", in.groupName(home), in.Failed)
+	case !in.stays(plan.Replicas):
+		return refuseRestore(reason.RestoreUndone,
+			"a reschedule would divide from scratch, and might not leave it on %s", in.Failed)
 	default:
 		plan.Reschedule = true
 	}
@@ -232,10 +237,18 @@ func (in RestoreInput) returnsTo(home int) bool {
 	if len(in.Fleet) == 0 {
 		return false
 	}
-	check := placement.PreCheckInput{Binding: in.Binding, Failing: in.Failed, Fleet: in.Fleet}
+	check := placement.PreCheckInput{Binding: in.Binding, Failing: in.Failed, Fleet: in.Fleet, Karmada: in.Karmada}
 	return !slices.ContainsFunc(check.AllGroups()[:home], func(g karmada.Group) bool {
 		return len(check.SeenByScheduler(g)) > 0
 	})
+}
+
+// stays reports whether the cluster keeps what is put back in a reschedule, whose answer no hold protects.
+func (in RestoreInput) stays(replicas int32) bool {
+	after := *in.Binding
+	after.Clusters = append(slices.Clone(after.Clusters), karmada.TargetCluster{Name: in.Failed, Replicas: replicas})
+	after.Tasks = slices.DeleteFunc(slices.Clone(after.Tasks), func(t karmada.Task) bool { return t.FromCluster == in.Failed && t.Ours() })
+	return placement.PreCheckInput{Binding: &after, Fleet: in.Fleet, Karmada: in.Karmada}.Stays()
 }
 
 func (in RestoreInput) describe(plan RestorePlan) string {

@@ -36,6 +36,14 @@ func TestPlanRestore(t *testing.T) {
 	grouped := func() *karmada.Binding {
 		return with(duplicated("m1"), groups("primary", "primary: m1 m4", "backup: m2"))
 	}
+	byRoom := func() *karmada.Binding {
+		return with(divided(on("m1", 2)), groups("primary", "primary: m1 m4", "backup: m2"), func(b *karmada.Binding) {
+			b.Placement.ReplicaScheduling.DivisionPreference = karmada.DivisionAggregated
+		})
+	}
+	both := func(in *proof.RestoreInput) {
+		in.Fleet = fixtures.Fleet(cluster("m1", fixtures.Room(50)), cluster("m4"))
+	}
 	deeper := func() *karmada.Binding {
 		return with(duplicated("m1"), groups("middle", "first: m4", "middle: m1", "backup: m2"))
 	}
@@ -118,7 +126,32 @@ func TestPlanRestore(t *testing.T) {
 		},
 
 		"the scheduler has moved on to another group": {
-			before: grouped(), now: []func(*karmada.Binding){moved}, want: proof.RestorePlan{OK: true, Replicas: 2, Reschedule: true, Message: "with a reschedule back to its affinity group"},
+			before: grouped(), now: []func(*karmada.Binding){moved}, change: both,
+			want: proof.RestorePlan{OK: true, Replicas: 2, Reschedule: true, Message: "with a reschedule back to its affinity group"},
+		},
+		"of which clusters are not known": {
+			before: grouped(), now: []func(*karmada.Binding){moved},
+			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "might not leave it on m1"},
+		},
+		"a reschedule would divide it over another cluster": {
+			before: byRoom(), now: []func(*karmada.Binding){moved}, change: both,
+			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "might not leave it on m1"},
+		},
+		"a put-back by a reschedule that would is refused": {
+			before: byRoom(), now: []func(*karmada.Binding){moved},
+			change: func(in *proof.RestoreInput) { both(in); in.PutBack = true },
+			want:   proof.RestorePlan{Reason: reason.PutBackRefused, Message: "might not leave it on m1"},
+		},
+		"a reschedule would divide it evenly": {
+			before: with(divided(on("m1", 2)), groups("primary", "primary: m1 m4", "backup: m2")), now: []func(*karmada.Binding){moved}, change: both,
+			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "might not leave it on m1"},
+		},
+		"the other cluster has less room": {
+			before: byRoom(), now: []func(*karmada.Binding){moved},
+			change: func(in *proof.RestoreInput) {
+				in.Fleet = fixtures.Fleet(cluster("m1"), cluster("m4", fixtures.Room(5)))
+			},
+			want: proof.RestorePlan{OK: true, Replicas: 2, Reschedule: true, Message: "with a reschedule"},
 		},
 		"it stands at the group still": {before: grouped(), want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"}},
 		"it has moved on, and survivors would come back, too": {

@@ -59,7 +59,7 @@ func swapTo(in placement.PreCheckInput, t karmada.Task) (Swap, bool) {
 	}
 	left := in.Binding.Without([]string{in.Failing})
 	left.Tasks = append(slices.Clone(left.Tasks), karmada.Task{FromCluster: in.Failing, Producer: karmada.Producer, Reason: karmada.TaskReason})
-	plan := PlanRestore(RestoreInput{Binding: left, Failed: c.Name, Task: t, Cluster: c, Fleet: in.Fleet, StraightBack: true})
+	plan := PlanRestore(RestoreInput{Binding: left, Failed: c.Name, Task: t, Cluster: c, Fleet: in.Fleet, Karmada: in.Karmada, StraightBack: true})
 	if !plan.OK {
 		return Swap{}, false
 	}

@@ -25,7 +25,7 @@ func TestACopyThatIsPutBackComesToItsReplicas(t *testing.T) {
 				Clusters: []karmada.TargetCluster{{Name: "m1", Replicas: 2}},
 			})
 			read := w.Peek(key)
-			held, err := w.Evict(t.Context(), activities.EvictWrite{Binding: &read, Cluster: "m1", Owner: "us", Reason: karmada.TaskReason, Now: now})
+			held, err := w.Evict(t.Context(), activities.EvictWrite{Binding: &read, Cluster: "m1", Owner: "us", Now: now})
 			require.NoError(t, err)
 			back, err := w.Restore(t.Context(), activities.RestoreWrite{Binding: &held, Cluster: "m1", Replicas: replicas, Now: now})
 			require.NoError(t, err)

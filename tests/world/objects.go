@@ -138,13 +138,18 @@ func (w *World) AddBinding(b karmada.Binding) {
 	w.changed(&b)
 }
 
-// Change edits a binding as another hand would.
+// Change edits a binding as another hand would. The scheduler does not look; Works come and go.
 func (w *World) Change(key karmada.BindingKey, edit func(*karmada.Binding)) {
 	defer w.lock()()
 	b := w.bindings[key]
 	edit(b)
 	w.changed(b)
 	w.sweepWorks(b)
+	for _, t := range b.Clusters {
+		if !w.blocks(b) {
+			w.ensureWork(b, t.Name)
+		}
+	}
 }
 
 // Rewind has a binding stand as it did, its version included: a backup was restored.

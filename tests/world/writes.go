@@ -72,7 +72,7 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Bindi
 			w.heldWorks[r.Owner] = work
 		}
 		hold(b, task, activities.HoldWrite{
-			Cluster: r.Cluster, Replicas: replicas, Purge: r.Purge, Reason: r.Reason, Owner: r.Owner, Before: before, State: r.State, Now: r.Now,
+			Cluster: r.Cluster, Replicas: replicas, Purge: r.Purge, Owner: r.Owner, Before: before, State: r.State, Now: r.Now,
 		})
 	})
 }
@@ -82,13 +82,13 @@ func hold(b *karmada.Binding, task *karmada.Task, r activities.HoldWrite) {
 	if task != nil {
 		task.Replicas = &r.Replicas
 		takeOver(task, r.Purge, r.Now, r.Before)
-		own(task, r.Owner, r.Reason)
+		own(task, r.Owner, karmada.TaskReason)
 		carry(b, r.Cluster, r.State)
 		return
 	}
 	held := true
 	b.Tasks = append(b.Tasks, karmada.Task{
-		FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &r.Replicas, Reason: r.Reason, Message: r.Owner,
+		FromCluster: r.Cluster, PurgeMode: purgeMode(r.Purge), Replicas: &r.Replicas, Reason: karmada.TaskReason, Message: r.Owner,
 		Producer: karmada.Producer, SuppressDeletion: &held, CreationTimestamp: &r.Now,
 		ClustersBeforeFailover: r.Before, State: r.State,
 	})

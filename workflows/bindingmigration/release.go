@@ -264,12 +264,35 @@ func (rl *releaser) unseen() bool {
 // owes ends with an old copy that is not deleted, because its cluster is away or keeps it, or cannot be
 // observed any more: a deleted Cluster takes its Works with it, not what runs.
 func (rl *releaser) owes(r record.Result, pendingPurge *record.PendingPurge) {
+	eased := rl.ease()
+	if !eased {
+		return
+	}
 	r = rl.preserved(r)
 	r.Reason, r.PendingPurge = reason.PendingPurge, pendingPurge
 	if rl.st.SourceGone {
 		r.Reason = reason.ClusterGone
 	}
 	rl.end(r)
+}
+
+// ease has a ban say Gracefully while its Work stands, as it may now for long: beside Directly Karmada would update no copy.
+func (rl *releaser) ease() (done bool) {
+	if !rl.st.Banned {
+		return true
+	}
+	about := rl.st.Ref.Key.String()
+	out, err := flow.Run[activities.ActResult](flow.Doing(rl.ctx, "keep Karmada able to update "+about), activities.NameMarkTask, activities.MarkRequest{MigrationRef: rl.st.Ref})
+	switch {
+	case err != nil:
+		rl.note(reason.Unreachable, err.Error())
+	case out.End == activities.ActRefused:
+		rl.note(out.Reason, out.Message)
+	default:
+		return true
+	}
+	rl.wait(rl.st.Terms.Recheck, "try again to ease the ban of "+about)
+	return false
 }
 
 // preserved says of an old Work that ends that the copy on the member does not.
