@@ -271,10 +271,23 @@ func (a actor) MarkTask(ctx context.Context, r MarkRequest) (ActResult, error) {
 		task, _ := b.TaskFor(r.Cluster)
 		switch {
 		case r.Reason == "" && look.Banned && task.PurgeMode == karmada.PurgeDirectly:
-			return written(a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: task.Reason, Purge: karmada.PurgeGracefully}))
+			return a.ease(ctx, r.MigrationRef, b, *task)
 		case r.Reason == "", !look.Held, task.Reason == r.Reason:
 			return ActResult{End: ActAlready}, nil
 		}
 		return written(a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: r.Reason, Owner: r.Owner}))
 	})
+}
+
+// ease has a ban say Gracefully. That would keep an old Work whose deletion Karmada has not begun.
+func (a actor) ease(ctx context.Context, r MigrationRef, b *karmada.Binding, ban karmada.Task) (ActResult, error) {
+	switch work, err := a.oldWork(ctx, b, r); {
+	case err != nil:
+		return ActResult{}, classify("read the old Work of", r.Key.String(), err)
+	case work == nil:
+		return ActResult{End: ActAlready}, nil
+	case !work.Deleting:
+		return refused(reason.PendingPurge, "Karmada has yet to delete the old Work on "+r.Cluster), nil
+	}
+	return written(a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: r.Cluster, Reason: ban.Reason, Purge: karmada.PurgeGracefully}))
 }

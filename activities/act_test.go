@@ -58,7 +58,7 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		"its former Work there is being deleted": {world: workOnTarget(true), reason: reason.NotHealthy},
 		"no Work of it stands there":             {world: workOnTarget(false), reason: reason.NotHealthy},
 		"no Work of it stands there, and unproven will do": {
-			world: workOnTarget(false), ask: func(_ *bench, r *activities.ReleaseRequest) { r.Unproven = true }, reason: reason.NotHealthy,
+			world: workOnTarget(false), ask: func(_ *bench, r *activities.ReleaseRequest) { r.Unproven = true }, reason: reason.TargetNotReady,
 		},
 		"not understood any more": {world: app(malformed), reason: reason.Malformed},
 		"older than it was before": {

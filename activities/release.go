@@ -135,7 +135,7 @@ func (a releaser) whyNotYet(
 	case r.Ordered && len(look.Targets) == 0 && !look.Placed.OK:
 		return reason.NotPlaced, "it has no target cluster: the held copy is the last one", nil
 	case r.Ordered && look.Purge != karmada.PurgeDirectly:
-		return reason.None, "", nil // there is a target, by the case above
+		return reason.None, "", nil // it is placed, or has a target
 	case look.Purge == karmada.PurgeNever:
 		return reason.PurgeNever, "purge mode Never: nothing is released", nil
 	case !look.Placed.OK:
@@ -241,24 +241,42 @@ func (a releaser) proofs(
 	if v := a.managerRefuses(r); !v.OK {
 		return v, nil
 	}
-	if v, err := a.newCopiesStand(ctx, r, b); err != nil || !v.OK {
-		return v, err
-	}
 	if r.Unproven {
-		return proof.ReleasableUnproven(b, r.Cluster, suspects(fleet, b, r.Cluster)), nil
+		return a.unproven(ctx, r, b, fleet)
 	}
+	return a.proven(ctx, r, b, look)
+}
+
+// proven judges a release by the health of the new copies.
+func (a releaser) proven(ctx context.Context, r ReleaseRequest, b *karmada.Binding, look Observation) (reason.Verdict, error) {
 	if v := r.judged(look); !v.OK {
 		return v, nil
 	}
 	if !r.controller.OK {
 		return r.controller, nil
 	}
-	return a.heldLongEnough(ctx, r, look), nil
+	if v := a.heldLongEnough(ctx, r, look); !v.OK {
+		return v, nil
+	}
+	if unmade, err := a.unmade(ctx, r, b); err != nil || len(unmade) > 0 {
+		return proof.Refuse(reason.NotHealthy, "no Work of it stays on %s: what is reported there is of a former copy", reason.List(unmade)), err
+	}
+	return reason.Verdict{OK: true}, nil
 }
 
-// newCopiesStand refuses while on a cluster that has come since the eviction a former Work is being deleted, or none
-// stands: what Karmada reports there is of a copy that goes.
-func (a releaser) newCopiesStand(ctx context.Context, r ReleaseRequest, b *karmada.Binding) (reason.Verdict, error) {
+// unproven judges a release without proof of health.
+func (a releaser) unproven(ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster) (reason.Verdict, error) {
+	suspect := suspects(fleet, b, r.Cluster)
+	unmade, err := a.unmade(ctx, r, b)
+	for _, name := range unmade {
+		suspect[name] = true
+	}
+	return proof.ReleasableUnproven(b, r.Cluster, suspect), err
+}
+
+// unmade are the clusters that have come since the eviction and have no Work of the binding that stays: what Karmada reports
+// there is of a former copy, whose Work is being deleted.
+func (a releaser) unmade(ctx context.Context, r ReleaseRequest, b *karmada.Binding) (names []string, err error) {
 	before := r.baseline(b).Clusters
 	for _, t := range b.Clusters {
 		if !proof.Joined(before, []karmada.TargetCluster{t}) {
@@ -266,15 +284,13 @@ func (a releaser) newCopiesStand(ctx context.Context, r ReleaseRequest, b *karma
 		}
 		work, err := a.Reader.WorkOf(ctx, b, t.Name)
 		switch {
-		case errors.Is(err, karmada.ErrGone):
-			return proof.Refuse(reason.NotHealthy, "no Work of it stands on %s: what is reported there is of a former copy", t.Name), nil
+		case errors.Is(err, karmada.ErrGone), err == nil && work.Deleting:
+			names = append(names, t.Name)
 		case err != nil:
-			return reason.Verdict{}, err
-		case work.Deleting:
-			return proof.Refuse(reason.NotHealthy, "its former Work on %s is being deleted: what is reported there is of a copy that goes", t.Name), nil
+			return nil, err
 		}
 	}
-	return reason.Verdict{OK: true}, nil
+	return names, nil
 }
 
 // mustHold is how long health must have held before a release.

@@ -293,15 +293,16 @@ func (e *bindingEdit) letGo() {
 	}
 }
 
-// reschedule triggers a scheduling from scratch: one. The scheduler compares whole seconds, and divides from scratch for
-// as long as the trigger is later than its last decision; so the trigger is the first second after that, by the
-// scheduler's own clock, and not now, which its next decision might not be later than.
+// reschedule triggers a scheduling from scratch, one. The scheduler compares whole seconds: it divides from scratch for as
+// long as the trigger is later than its last decision. So that of what is divided is the first second after that,
+// and not now, which its next decision might not be later than. Of anything else each look is a decision, also one that
+// has begun before this write: there the trigger is not before now.
 func (e *bindingEdit) reschedule(wanted bool, now time.Time) {
 	if !wanted {
 		return
 	}
-	at := now
-	if last := e.binding.Status.LastScheduled; last != nil {
+	at := now.Add(time.Second - time.Nanosecond)
+	if last := e.binding.Status.LastScheduled; last != nil && (e.binding.Divides() || !at.Truncate(time.Second).After(*last)) {
 		at = last.Add(time.Second)
 	}
 	e.rescheduleAt = timestamp(at)

@@ -127,7 +127,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 			write: activities.EvictWrite{Binding: decoded(t, heldAlone), Cluster: "m1", Now: at, Reschedule: true},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"gracefulEvictionTasks":[` +
 				`{"creationTimestamp":"2026-01-01T00:00:00Z","fromCluster":"m1","later":1,"message":"old","producer":"Lifeboat","reason":"ClusterFailover","replicas":2,"suppressDeletion":true},` + m4 + `],` +
-				`"rescheduleTriggeredAt":"2026-11-21T10:00:00Z"}}`,
+				`"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
 		},
 		"a swap puts a former cluster back, drops its task and holds the failing one": {
 			write: activities.EvictWrite{
@@ -155,7 +155,7 @@ func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
 				Others: []karmada.TargetCluster{{Name: "m2", Replicas: 5}, {Name: "m5"}},
 			},
 			want: `{"metadata":{"resourceVersion":"9"},"spec":{"clusters":[{"name":"m2","replicas":1},{"name":"m1","replicas":2},{"name":"m5"}],` +
-				`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Other","reason":"R"},` + m4 + `],"rescheduleTriggeredAt":"2026-11-21T10:00:00Z"}}`,
+				`"gracefulEvictionTasks":[{"fromCluster":"m1","producer":"Other","reason":"R"},` + m4 + `],"rescheduleTriggeredAt":"2026-11-21T10:00:01Z"}}`,
 		},
 		"a restore into an empty result": {
 			write: activities.RestoreWrite{Binding: decoded(t, emptied), Cluster: "m1", Replicas: 2},
@@ -367,21 +367,30 @@ func applied(t require.TestingT, object, patch []byte) map[string]any {
 	return out
 }
 
-// Karmada divides from scratch for as long as the trigger is later than its last answer, by whole seconds of its own
-// clock: a trigger just after that answer is over with the next one, whatever Lifeboat's clock says.
-func TestARescheduleIsAskedForInTheSecondAfterTheLastAnswer(t *testing.T) {
+// Karmada divides from scratch for as long as the trigger is later than its last answer, in whole seconds of its own
+// clock. Of what is divided, a trigger just after that answer is over with the next one. Of the rest each look is an
+// answer, one that has begun before the write as well.
+func TestARescheduleIsTriggeredOnce(t *testing.T) {
 	answered := time.Date(2026, 11, 21, 10, 0, 5, 0, time.UTC)
-	for name, now := range map[string]time.Time{
-		"in the second of the answer": answered.Add(700 * time.Millisecond),
-		"long after it":               answered.Add(time.Hour),
-		"on a clock that lags":        answered.Add(-time.Minute),
+	for name, tc := range map[string]struct {
+		now     time.Time
+		divided bool
+		want    time.Time
+	}{
+		"in the second of the answer":        {now: answered.Add(700 * time.Millisecond), want: answered.Add(time.Second)},
+		"on a clock that lags":               {now: answered.Add(-time.Minute), want: answered.Add(time.Second)},
+		"long after it":                      {now: answered.Add(time.Hour + time.Millisecond), want: answered.Add(time.Hour + time.Second)},
+		"long after it, where it is divided": {now: answered.Add(time.Hour), divided: true, want: answered.Add(time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := decoded(t, shared)
 			b.Status.LastScheduled = &answered
+			if tc.divided {
+				b.Workload, b.Replicas, b.Placement = true, 2, &karmada.Placement{ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided}}
+			}
 			edit := fixtures.Must(newBindingEdit(b, "m1"))(t)
-			edit.reschedule(true, now)
-			assert.True(t, edit.rescheduleAt.Equal(answered.Add(time.Second)), edit.rescheduleAt)
+			edit.reschedule(true, tc.now)
+			assert.True(t, edit.rescheduleAt.Equal(tc.want), edit.rescheduleAt)
 		})
 	}
 }
@@ -396,6 +405,10 @@ func TestAWriteThatDropsAHoldEndsATriggerThatOutlivedItsAnswer(t *testing.T) {
 		"restore": func(b *karmada.Binding) any {
 			return activities.RestoreWrite{Binding: b, Cluster: "m1", Replicas: 2, Now: at}
 		},
+		"swap": func(b *karmada.Binding) any {
+			return activities.EvictWrite{Binding: b, Cluster: "m2", Owner: "o", Now: at, Back: &karmada.TargetCluster{Name: "m1", Replicas: 2}}
+		},
+		"last holder": func(b *karmada.Binding) any { return activities.HoldersWrite{Binding: b, Cluster: "m1", Now: at} },
 		"ban": func(b *karmada.Binding) any {
 			return activities.MarkWrite{Binding: b, Cluster: "m1", Reason: karmada.TaskReasonBanned, Purge: karmada.PurgeDirectly}
 		},

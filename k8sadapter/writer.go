@@ -37,6 +37,7 @@ func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Bi
 		e.refuseForeign()
 		if w.Back != nil {
 			e.takeBack(*w.Back)
+			e.endReschedule()
 		}
 		held := hold{owner: w.Owner, now: w.Now, purge: w.Purge, state: w.State}
 		if removed := e.removeTarget(); removed != nil {
@@ -98,7 +99,9 @@ func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Bind
 			fields["message"] = e.owner(w.Owner)
 		}
 		e.changeTask(ours, fields)
-		e.endReschedule()
+		if w.Purge == karmada.PurgeDirectly {
+			e.endReschedule()
+		}
 	})
 }
 
@@ -114,6 +117,7 @@ func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmad
 			e.refuse("%d holders do not fit into a task's message", len(w.Holders))
 		case len(w.Holders) == 0:
 			e.dropTasks(ours)
+			e.endReschedule()
 		case len(ours) == 0 || e.binding.Tasks[ours[0]].Bans():
 			e.putTask(hold{owner: message, reason: karmada.TaskReasonDependent, now: w.Now})
 		default:

@@ -409,7 +409,7 @@ func TestADrainBansAtOnceWhatWouldComeStraightBack(t *testing.T) {
 // the binding to any cluster, for as long as that Work stands.
 //
 // Rules: R4.2-8.
-func TestDrain_ClusterDiesBesideABan_TheBanDoesNotStopKarmada(t *testing.T) {
+func TestDrain_ClusterDiesBesideABan_TheBanSaysGracefully(t *testing.T) {
 	s, key := withApp(t)
 	s.tolerant(key)
 	s.world.DeleteAfter = 30 * time.Second

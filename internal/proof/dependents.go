@@ -125,5 +125,5 @@ func HeldFor(b *karmada.Binding, cluster, holder string) bool {
 	if !task.Ours() || task.KeepsNothing(b) {
 		return false
 	}
-	return !task.Active() || slices.Contains(task.Holders(), holder)
+	return !task.Active() && (!task.Bans() || !b.ServesOn(cluster)) || slices.Contains(task.Holders(), holder)
 }

@@ -88,6 +88,8 @@ func (in RestoreInput) plan() RestorePlan {
 	case !in.stays(plan.Replicas):
 		return refuseRestore(reason.RestoreUndone,
 			"a reschedule would divide from scratch, and might not leave it on %s", in.Failed)
+	case in.PutBack && in.Binding.Status.ObservedGeneration != in.Binding.Generation && Ignored(in.Binding) == "":
+		return refuseRestore(reason.RestoreUnanswered, "the scheduler has yet to look at it: as late as that, the look would count as the reschedule")
 	default:
 		plan.Reschedule = true
 	}

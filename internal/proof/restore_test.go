@@ -142,6 +142,16 @@ func TestPlanRestore(t *testing.T) {
 			change: func(in *proof.RestoreInput) { both(in); in.PutBack = true },
 			want:   proof.RestorePlan{Reason: reason.PutBackRefused, Message: "might not leave it on m1"},
 		},
+		"a put-back by a reschedule, before the scheduler has looked": {
+			before: grouped(), now: []func(*karmada.Binding){moved, onTwo, generation(4, 3)},
+			change: func(in *proof.RestoreInput) { both(in); in.PutBack = true },
+			want:   proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: "has yet to look at it"},
+		},
+		"a put-back by a reschedule": {
+			before: grouped(), now: []func(*karmada.Binding){moved, onTwo, generation(4, 4)},
+			change: func(in *proof.RestoreInput) { both(in); in.PutBack = true },
+			want:   proof.RestorePlan{OK: true, Replicas: 2, Away: []string{"m2"}, Reschedule: true, Message: "with a reschedule"},
+		},
 		"a reschedule would divide it evenly": {
 			before: with(divided(on("m1", 2)), groups("primary", "primary: m1 m4", "backup: m2")), now: []func(*karmada.Binding){moved}, change: both,
 			want: proof.RestorePlan{Reason: reason.RestoreUndone, Message: "might not leave it on m1"},

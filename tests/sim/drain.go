@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -65,11 +66,12 @@ func (j *judge) drained(w world.Write) {
 	if last.IsZero() || c.Drain.Rate == 0 || j.s.count["terminated"] > 0 {
 		return
 	}
-	for _, x := range j.between(w.Cluster, last) {
-		same := x.c.Drain != nil && x.c.Drain.Rate == c.Drain.Rate
-		if !x.there || !same || !isReady(x.c) || otherwise(x.c) {
-			return // it had another reason to go, or another order, meanwhile
-		}
+	// The signal that another reason to go is over may be lost, until the next resync.
+	if slices.ContainsFunc(j.between(w.Cluster, now.Add(-resyncEvery)), func(x sight) bool { return !x.there || !isReady(x.c) || otherwise(x.c) }) {
+		return
+	}
+	if slices.ContainsFunc(j.between(w.Cluster, last), func(x sight) bool { return x.c.Drain == nil || x.c.Drain.Rate != c.Drain.Rate }) {
+		return // it had another order meanwhile
 	}
 	if gap := time.Duration(float64(time.Second) / c.Drain.Rate); now.Sub(last) < gap-tick {
 		j.violates("4: %s is drained from %s %s after the one before, at %g a second", w.Binding, w.Cluster, now.Sub(last), c.Drain.Rate)

@@ -64,8 +64,8 @@ func workKey(key karmada.BindingKey, cluster string) string {
 
 func (w *World) ensureWork(b *karmada.Binding, cluster string) {
 	namespace, name := workName(b.Key, cluster)
-	if old, ok := w.works[namespace+"/"+name]; ok && !old.Deleting {
-		return
+	if w.works[namespace+"/"+name] != nil {
+		return // also one that is being deleted: Karmada makes no other beside it
 	}
 	w.works[namespace+"/"+name] = &karmada.Work{
 		Namespace: namespace, Name: name, Cluster: cluster, UID: types.UID("work-" + w.bump()),

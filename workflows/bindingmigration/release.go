@@ -285,14 +285,16 @@ func (rl *releaser) ease() (done bool) {
 	out, err := flow.Run[activities.ActResult](flow.Doing(rl.ctx, "keep Karmada able to update "+about), activities.NameMarkTask, activities.MarkRequest{MigrationRef: rl.st.Ref})
 	switch {
 	case err != nil:
-		rl.note(reason.Unreachable, err.Error())
-	case out.End == activities.ActRefused:
+		rl.releaseFailed(err)
+		return false
+	case out.End == activities.ActRefused && out.Reason == reason.PendingPurge:
 		rl.note(out.Reason, out.Message)
-	default:
-		return true
+		rl.wait(rl.st.Terms.Recheck, "wait until Karmada deletes the old copy of "+about)
+		return false
+	case out.End == activities.ActDone:
+		rl.acted(record.AuditBindingMarked, record.Audit{Reason: reason.PendingPurge, Message: "its ban says Gracefully", To: rl.st.To})
 	}
-	rl.wait(rl.st.Terms.Recheck, "try again to ease the ban of "+about)
-	return false
+	return true
 }
 
 // preserved says of an old Work that ends that the copy on the member does not.
