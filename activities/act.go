@@ -246,7 +246,7 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 			return refused(reason.ClusterGone, "the cluster was deleted"), nil
 		}
 		var judged EvictResult
-		if stop, err := a.stillMoves(ctx, r, b, c, &judged); err != nil || stop {
+		if stop, err := a.stillMoves(ctx, r, sight{cluster: c, binding: b, now: a.clock.Now()}, &judged); err != nil || stop {
 			return refused(judged.Reason, judged.Message), err
 		}
 		if since() >= within { // an operator may have halted the pacer since it answered

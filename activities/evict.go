@@ -129,7 +129,7 @@ func (a evictor) evictAt(ctx context.Context, r EvictRequest, at attempt) (out E
 		return refuse(reason.PermitPassed, "interrupted before the moment of its permit: "+err.Error()), nil
 	}
 	err = a.retryConflict(ctx, string(r.Key.Kind()), func() error {
-		out, err = a.evictOnce(ctx, r, on, func() bool { return at.inside(r.Permit) })
+		out, err = a.evictOnce(ctx, r, on, at)
 		return err
 	})
 	return out, err
@@ -167,7 +167,7 @@ func since(now, moment time.Time) time.Duration {
 
 // evictOnce reads, decides and writes once. It returns an error only for what a
 // re-read may resolve (a conflict), or when nothing was written at all.
-func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, inside func() bool) (EvictResult, error) {
+func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, at attempt) (EvictResult, error) {
 	fleet, err := a.fleetWith(ctx, r.Cluster)
 	if err != nil {
 		return EvictResult{}, err
@@ -188,12 +188,12 @@ func (a evictor) evictOnce(ctx context.Context, r EvictRequest, on reading, insi
 		return EvictResult{}, err
 	}
 	out := EvictResult{Resource: resourceName(&b)}
-	if stop, err := a.mayMove(ctx, r, sight{c, &b, on}, &out); stop || err != nil {
+	if stop, err := a.mayMove(ctx, r, sight{c, &b, on, at.now()}, &out); stop || err != nil {
 		return out, err
 	}
 	// A copy that was dead before the eviction cannot be worse after it.
 	out.Baseline = proof.BaselineOf(&b).Doubting(suspects(fleet, &b, r.Cluster))
-	return a.writeEviction(ctx, r, &b, out, inside)
+	return a.writeEviction(ctx, r, &b, out, func() bool { return at.inside(r.Permit) })
 }
 
 // sight is what one attempt decides on, just read.
@@ -201,12 +201,13 @@ type sight struct {
 	cluster karmada.Cluster
 	binding *karmada.Binding
 	reading
+	now time.Time // by the server's clock, as due times are
 }
 
 // mayMove checks on fresh state whether it is still due, the pre-check's question, and
 // whether every dependent is held.
 func (a evictor) mayMove(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
-	if stop, err := a.stillMoves(ctx, r, at.binding, at.cluster, out); stop || err != nil {
+	if stop, err := a.stillMoves(ctx, r, at, out); stop || err != nil {
 		return stop, err
 	}
 	check, err := a.judge.judgeMigration(ctx, at.binding, r.Cluster, ask{
@@ -244,9 +245,10 @@ func (a evictor) findOldWork(ctx context.Context, r EvictRequest, b *karmada.Bin
 
 // stillMoves re-reads this binding's own reason to move: under the taints that
 // stand now it is due, and if a rule of Lifeboat's put the taint, that rule still matches.
-func (a evictor) stillMoves(ctx context.Context, r EvictRequest, b *karmada.Binding, c karmada.Cluster, out *EvictResult) (stop bool, err error) {
+func (a evictor) stillMoves(ctx context.Context, r EvictRequest, at sight, out *EvictResult) (stop bool, err error) {
+	c := at.cluster
 	if r.Unhealthy != nil {
-		return a.stillUnhealthy(ctx, r, b, c, out)
+		return a.stillUnhealthy(ctx, r, at.binding, c, out)
 	}
 	list, err := a.recent().Rules(ctx)
 	if err != nil {
@@ -261,8 +263,8 @@ func (a evictor) stillMoves(ctx context.Context, r EvictRequest, b *karmada.Bind
 			standing = append(standing, t)
 		}
 	}
-	due := rules.DueUnder(r.Policy, standing, a.clock.Now())
-	if !due.Affected || due.At.After(a.clock.Now()) {
+	due := rules.DueUnder(r.Policy, standing, at.now)
+	if !due.Affected || due.At.After(at.now) {
 		return out.ends(EvictNotAffected, due.Reason, "no triggering taint that still holds makes it due"), nil
 	}
 	return false, nil

@@ -547,14 +547,20 @@ func TestPacer_ReleaseIsSuspectedAgainAfterAWaiver_HoldsItsApplications(t *testi
 		p.world.AddBinding(karmada.Binding{Key: key, Replicas: 1, Clusters: []karmada.TargetCluster{{Name: "m2", Replicas: 1}}})
 		all = append(all, key)
 	}
-	granted := 0
+	granted, told := 0, 0
+	waits := workflows.ApplicationFailoverID("", all[0])
 	turn(karmada.HealthUnhealthy)
 	p.at(time.Second, func() { p.askFor(all[0]) })
 	p.at(30*time.Second, func() {
 		require.Empty(t, p.grants, "suspected")
+		told = len(p.told[waits])
 		p.resume()
 	})
-	p.at(time.Minute, func() { granted = len(p.grants); turn(karmada.HealthHealthy) })
+	p.at(time.Minute, func() {
+		require.Len(t, p.told[waits], told+1, "it is not suspected any more")
+		granted = len(p.grants)
+		turn(karmada.HealthHealthy)
+	})
 	p.at(10*time.Minute, func() { turn(karmada.HealthUnhealthy); p.askFor(all[1]) })
 	p.run(11 * time.Minute)
 	require.Equal(t, 1, granted)

@@ -17,6 +17,8 @@ type PacerState struct {
 	Assessed time.Time `json:"assessed,omitzero"`
 	// Changed: the fleet, an order or the set of failovers changed since then.
 	Changed bool `json:"changed,omitempty"`
+	// Waived: an operator has waived what is suspected since then.
+	Waived bool `json:"waived,omitempty"`
 	// Config is the pace section of the worker that judged last.
 	Config pace.Config `json:"config"`
 	// Runbook is where that worker says that the page of all reasons is published.

@@ -11,12 +11,13 @@ import (
 
 // TurnOff are the flags of Karmada's controller manager that leave evictions to
 // Lifeboat, in the order in which they are set: gracefulEviction is what ends the tasks
-// of the taint manager, so it is turned off when none is left.
+// of the taint manager and of applicationFailover, so it is turned off when none is left.
 const TurnOff = `set these flags of karmada-controller-manager, in this order:
   1. --feature-gates=Failover=false
      --enable-taint-manager=false
      --enable-no-execute-taint-eviction=false
-  2. when no task of producer TaintManager is left (lifeboat preflight looks for them):
+     --controllers=*,-applicationFailover,-clustertaintpolicy
+  2. when no task of another producer is left (lifeboat preflight looks for those of TaintManager):
      --controllers=*,-gracefulEviction,-applicationFailover,-clustertaintpolicy`
 
 // SecondEvictorAt says what is halted, why, and what to do, in one line.

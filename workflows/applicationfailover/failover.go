@@ -30,6 +30,7 @@ type failover struct {
 	waited   bool // this run has waited at least once
 	// cancelRequested: the server takes one cancellation request in a run; the next run takes another.
 	cancelRequested bool
+	beside          flow.Beside
 	alarm           flow.Alarm
 	poll            time.Time // when it looks at the latest
 	inbox           flow.Messages
@@ -57,8 +58,9 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 		full := f.waited && (f.cancelRequested || flow.FullHistory(f.ctx, f.st.Look.Terms.HistoryEvents)) && workflow.AllHandlersFinished(f.ctx)
 		if full {
 			flow.Yield(f.ctx)
+			_ = workflow.Await(f.ctx, f.beside.Idle)
 		}
-		if full && workflow.AllHandlersFinished(f.ctx) {
+		if full && f.beside.MayEnd(f.ctx) {
 			f.inbox.Drain()
 			f.st.Audit = f.trail.Leave(flow.CarryNames)
 			return workflows.ApplicationReport{}, workflow.NewContinueAsNewError(f.ctx, workflows.TypeApplicationFailover, workflows.ApplicationFailoverParams{Instance: p.Instance, Binding: p.Binding, State: f.st})
@@ -66,7 +68,7 @@ func Workflow(ctx workflow.Context, p workflows.ApplicationFailoverParams) (work
 		f.turn()
 	}
 	f.close()
-	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
+	_ = workflow.Await(f.ctx, func() bool { return f.beside.MayEnd(f.ctx) })
 	return workflows.ApplicationReport{
 		Binding: f.st.Key, FailoverID: f.st.FailoverID, Ended: f.st.Phase, Began: f.st.Began, Until: f.now(),
 		Last: f.st.Last, Attempt: f.st.Attempt, Cluster: f.st.Cluster, Arrivals: f.st.Arrivals,
@@ -351,7 +353,7 @@ func (f *failover) page() {
 
 // close withdraws the request, and has the last records written.
 func (f *failover) close() {
-	if !f.st.AskedAt.IsZero() && f.st.Move == nil && f.st.Last == nil {
+	if !f.st.AskedAt.IsZero() && f.st.Move == nil {
 		f.request(f.ctx, 0)
 	}
 	if lost := f.trail.Finish(); lost > 0 {

@@ -60,7 +60,7 @@ func (f *failover) permit() {
 	m.WantsPermit = false
 	permit := f.st.Permit
 	f.st.Permit = pace.Permit{}
-	workflow.Go(f.ctx, func(ctx workflow.Context) { f.signal(ctx, workflows.SignalPermit, permit) })
+	f.beside.Go(f.ctx, func(ctx workflow.Context) { f.signal(ctx, workflows.SignalPermit, permit) })
 }
 
 // heldBack reports whether an operator has paused or snoozed the application.
@@ -149,7 +149,7 @@ func (f *failover) reported(r activities.MigrationReport) {
 	f.permit()
 	if m := st.Move; m.WantsPermit && !heldBack(f.st, f.now()) && f.now().Sub(st.AskedAt) >= askEvery/4 {
 		st.AskedAt = f.now()
-		workflow.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
+		f.beside.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
 	}
 	if r.Result != nil {
 		f.finished(*r.Result)
@@ -220,7 +220,7 @@ func (f *failover) wakeSilent() {
 		return
 	}
 	m.Heard = f.now()
-	workflow.Go(f.ctx, func(ctx workflow.Context) {
+	f.beside.Go(f.ctx, func(ctx workflow.Context) {
 		f.signal(ctx, workflows.SignalBindingObserved, proof.BindingFact{Key: m.Key, UID: m.UID})
 	})
 }

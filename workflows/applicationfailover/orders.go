@@ -204,7 +204,7 @@ func (f *failover) forward(verb string, o workflows.CancelOrder) {
 	if verb != workflows.UpdatePause && (verb != workflows.UpdateResume || f.st.Move.Ordered.CallsOff()) { // these alone end or begin a stop
 		f.st.Move.Ordered = &order
 	}
-	workflow.Go(f.ctx, func(ctx workflow.Context) {
+	f.beside.Go(f.ctx, func(ctx workflow.Context) {
 		sent := f.signal(ctx, workflows.SignalMigrationOrder, order)
 		if !sent {
 			f.held.Refuse(o.ID, flow.Refused("no migration of it runs any more; see its status"))

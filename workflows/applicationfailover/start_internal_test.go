@@ -8,12 +8,14 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -47,4 +49,24 @@ func TestACancelWaitsForTheStartOfItsMigration(t *testing.T) {
 	})
 	require.NoError(t, env.GetWorkflowError())
 	require.Equal(t, []string{"started", workflows.SignalMigrationOrder}, happened)
+}
+
+// The server drops what a closed run has sent: a run that is cancelled waits until its order has reached the migration.
+//
+// Rules: R4.13-9.
+func TestARunThatIsCancelledSendsTheOrderBeforeItContinuesAsNew(t *testing.T) {
+	key := karmada.BindingKey{Namespace: "shop", Name: "app"}
+	env := flowtest.PatientEnv()
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: workflows.ApplicationFailoverID("", key)})
+	sent := 0
+	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+		After(time.Minute).Return(func(_, _, _, _ string, _ any) error { sent++; return nil })
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
+	env.ExecuteWorkflow(Workflow, workflows.ApplicationFailoverParams{Binding: key, State: &workflows.ApplicationState{
+		Key: key, FailoverID: "f", Phase: phase.ApplicationMoving, Cluster: "m1", Audit: &workflows.Trail{},
+		Move: &workflows.Migration{Key: key, Phase: phase.MigrationPlacing, Heard: env.Now()},
+	}})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	require.Equal(t, 1, sent)
 }

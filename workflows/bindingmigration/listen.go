@@ -92,7 +92,7 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 		}
 	}
 	li.dirty = true
-	workflow.Go(li.ctx, func(ctx workflow.Context) {
+	li.beside.Go(li.ctx, func(ctx workflow.Context) {
 		li.reportFrom(ctx, li.st.Result)
 		if former != "" {
 			li.takenFrom(ctx, former)

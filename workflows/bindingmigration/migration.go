@@ -35,6 +35,7 @@ type core struct {
 	log      log.Logger
 	instance string
 	st       *workflows.MigrationState
+	beside   flow.Beside
 }
 
 // step is what a migration does in a phase, once.
@@ -88,8 +89,9 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 		full := m.full()
 		if full {
 			flow.Yield(m.ctx)
+			_ = workflow.Await(m.ctx, m.beside.Idle)
 		}
-		if full && workflow.AllHandlersFinished(m.ctx) {
+		if full && m.beside.MayEnd(m.ctx) {
 			m.inbox.Drain()
 			return record.Result{}, workflow.NewContinueAsNewError(m.ctx, workflows.TypeBindingMigration, workflows.BindingMigrationParams{Instance: m.instance, State: *m.st})
 		}
@@ -97,7 +99,7 @@ func Workflow(ctx workflow.Context, p workflows.BindingMigrationParams) (record.
 	}
 	m.report(m.st.Result)
 	m.lastActs()
-	_ = workflow.Await(m.ctx, func() bool { return workflow.AllHandlersFinished(m.ctx) })
+	_ = workflow.Await(m.ctx, func() bool { return m.beside.MayEnd(m.ctx) })
 	return *m.st.Result, nil
 }
 

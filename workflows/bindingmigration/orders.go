@@ -147,7 +147,7 @@ func (or *orders) refuseUnwritten() {
 		return
 	}
 	or.intent.Refuse("release refused: nothing of Lifeboat's stands yet; cancel it instead")
-	workflow.Go(or.ctx, func(ctx workflow.Context) { or.reportFrom(ctx, nil) })
+	or.beside.Go(or.ctx, func(ctx workflow.Context) { or.reportFrom(ctx, nil) })
 }
 
 // cancel takes an order to stop; the first one is named as the cause. It replaces an older

@@ -62,6 +62,25 @@ func TestAFactTooLargeToBeHandedOnOnlyWakes(t *testing.T) {
 	require.Len(t, f.st.Facts, 1)
 }
 
+// Facts that come while older ones are judged are judged next, also where the bound drops some of the older ones meanwhile.
+func TestFactsThatComeWhileOthersAreJudgedAreKept(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := bare()
+		f.ctx = ctx
+		observe := func(from, to int) {
+			for n := from; n < to; n++ {
+				f.judgement.observed(workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: fmt.Sprint(100 + n)}})
+			}
+		}
+		observe(0, maxFacts-5)
+		f.judgement.lost = 0
+		observe(maxFacts-5, maxFacts+5)
+		f.judgement.take(activities.Assessment{Gone: true}, time.Time{}, maxFacts-5)
+		require.Len(t, f.st.Facts, 10)
+		require.Equal(t, fmt.Sprint(100+maxFacts-5), f.st.Facts[0].ResourceVersion)
+	})
+}
+
 // What migrations of an older failover owe is bounded as all pending purge is: the state is
 // carried from run to run.
 //

@@ -14,6 +14,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
@@ -83,7 +84,7 @@ func TestMorePermitsAreRequestedOnceTheLastRequestIsAnswered(t *testing.T) {
 //
 // Rules: R4.9-10.
 func TestASignalToAllWaitsForManyAnswersAtATime(t *testing.T) {
-	const migrations = 2*signalsAtOnce + 1
+	const migrations = 2*flow.SignalsAtOnce + 1
 	sent := signalled(t, func(ctx workflow.Context) {
 		f := evacuates(ctx, 0)
 		for n := range migrations {

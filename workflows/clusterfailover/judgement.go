@@ -22,6 +22,8 @@ type judgement struct {
 	*run
 	// judged is when the last answered judgement was requested: windows are judged by this moment.
 	judged time.Time
+	// lost are how many of the oldest facts the bound has dropped since the last judgement was requested.
+	lost   int
 	timers map[string]flow.Armed
 }
 
@@ -33,6 +35,7 @@ func (j *judgement) assess() {
 	}
 	request := activities.AssessRequest{Cluster: j.cluster, UID: j.st.UID, Seen: j.st.Seen, Facts: j.st.Facts, ExternalProbe: j.externalProbe(), Virtual: j.st.Virtual, Turns: j.st.Turns}
 	heard, asked := len(j.st.Facts), j.now()
+	j.lost = 0
 	j.clusterDirty = false
 	j.nextAssess = asked.Add(j.st.Terms.ClusterPoll)
 	a, err := flow.Run[activities.Assessment](flow.Doing(j.ctx, "look at "+j.cluster+" and its rules"), activities.NameAssessCluster, request)
@@ -46,7 +49,7 @@ func (j *judgement) assess() {
 // take goes on with an assessment that was asked for at a moment, with the oldest facts in hand.
 func (j *judgement) take(a activities.Assessment, asked time.Time, facts int) {
 	now := j.now()
-	j.st.Facts = j.st.Facts[min(facts, len(j.st.Facts)):]
+	j.st.Facts = j.st.Facts[min(max(0, facts-j.lost), len(j.st.Facts)):]
 	if a.Gone {
 		if j.st.GoneAt.IsZero() {
 			j.st.GoneAt = now
@@ -101,7 +104,7 @@ func (j *judgement) observed(m workflows.ClusterObserved) {
 	}
 	j.st.Facts = append(j.st.Facts, f)
 	if extra := len(j.st.Facts) - maxFacts; extra > 0 {
-		j.st.Facts = j.st.Facts[extra:]
+		j.st.Facts, j.lost = j.st.Facts[extra:], j.lost+extra
 	}
 	j.dirty = true
 }

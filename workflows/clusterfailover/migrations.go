@@ -289,9 +289,6 @@ func (ms *migrations) rejoined(m workflows.Migration) {
 	}
 }
 
-// signalsAtOnce is how many signals wait for their answer at a time: the server takes 2,000 at most.
-const signalsAtOnce = 500
-
 // signalAll sends a signal to every migration.
 func (ms *migrations) signalAll(name string, message func(workflows.Migration) any) {
 	ms.signalThese(workflow.DeterministicKeys(ms.st.Migrations), name, message)
@@ -299,7 +296,7 @@ func (ms *migrations) signalAll(name string, message func(workflows.Migration) a
 
 // signalThese sends a signal to some. Meanwhile another migration may end.
 func (ms *migrations) signalThese(keys []string, name string, message func(workflows.Migration) any) {
-	for keys := range slices.Chunk(keys, signalsAtOnce) {
+	for keys := range slices.Chunk(keys, flow.SignalsAtOnce) {
 		var all []sent
 		for _, key := range keys {
 			if m, still := ms.st.Migrations[key]; still {

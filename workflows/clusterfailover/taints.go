@@ -167,6 +167,7 @@ func (ts *taints) write(what string, r activities.TaintRequest) (activities.Tain
 	r.Cluster, r.UID, r.FailoverID, r.Mode, r.ExternalProbe = ts.cluster, ts.st.UID, ts.st.FailoverID, ts.st.Terms.Mode, ts.judgement.externalProbe()
 	r.Seen, r.Facts, r.Turns = ts.st.Seen, ts.st.Facts, ts.st.Turns
 	was, asked := ts.st.Cluster.Ours, ts.now()
+	ts.judgement.lost = 0
 	out, err := flow.Run[activities.TaintResult](flow.Doing(ts.ctx, what), activities.NameWriteTaints, r)
 	if err != nil {
 		ts.log.Error("could not write the cluster's taints", "error", err)

@@ -52,11 +52,11 @@ func (p *pacer) fleetObserved(m workflows.FleetObserved) {
 
 // requested takes what a cluster wants now; a new failover gets the pace.
 func (p *pacer) requested(r activities.PermitRequest) {
-	if r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID), len(r.Policy), len(r.From())) > workflows.MaxText {
-		p.log.Warn("ignored a malformed signal", "signal", workflows.SignalPermitRequest, "cluster", r.Cluster)
+	old, known := p.st.Requests[r.From()]
+	if why := ignored(r, !known && len(p.st.Requests) >= maxRequests); why != "" {
+		p.log.Warn(why, "signal", workflows.SignalPermitRequest, "cluster", r.Cluster)
 		return
 	}
-	old, known := p.st.Requests[r.From()]
 	if !r.Open {
 		delete(p.st.Requests, r.From())
 		p.dirty = true
@@ -72,6 +72,20 @@ func (p *pacer) requested(r activities.PermitRequest) {
 	p.st.Requests[r.From()] = next
 	p.dirty = true
 }
+
+// ignored says why a request is left out, empty where it is not.
+func ignored(r activities.PermitRequest, full bool) string {
+	switch {
+	case r.Cluster == "" || r.FailoverID == "" || r.Want < 0 || max(len(r.Cluster), len(r.FailoverID), len(r.Policy), len(r.From())) > workflows.MaxText:
+		return "ignored a malformed signal"
+	case r.Application != nil && r.Open && full:
+		return "left an application out: it requests again"
+	}
+	return ""
+}
+
+// maxRequests bounds the requests of applications: one has about 500 bytes, and the state of a run may have 2 MB.
+const maxRequests = 2000
 
 // follow keeps what the request before was granted and told. One that crossed a grant asks for nothing.
 func follow(r *workflows.Request, old workflows.Request) {
@@ -90,6 +104,7 @@ func (p *pacer) halt(o workflows.Order) string {
 
 func (p *pacer) resume(o workflows.Order) string {
 	p.st.Orders.Halted, p.st.Orders.HaltReason, p.st.HaltedAt = nil, "", time.Time{}
+	p.st.Waived = p.st.Waived || len(p.st.Suspicions.Holding()) > 0
 	p.st.Suspicions = p.st.Suspicions.Waive()
 	p.trail.order(workflows.UpdateResume, o, "")
 	p.log.Info("resumed", "who", o.Who, "reason", o.Reason)

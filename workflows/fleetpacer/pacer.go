@@ -152,7 +152,8 @@ func (p *pacer) look() error {
 	if !p.lookIsDue() {
 		return nil
 	}
-	p.st.Changed = false // what changes from here on needs another look
+	waived := p.st.Waived
+	p.st.Changed, p.st.Waived = false, false // what changes from here on needs another look
 	r, err := p.judge()
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (p *pacer) look() error {
 	p.st.Pace, p.st.Assessed = pace, p.now()
 	held := len(p.st.Suspicions.Holding())
 	p.st.Suspicions = p.st.Suspicions.Next(r.Suspected, p.now(), p.st.Config.BreakerWindow)
-	p.broadcast(changed, held != len(p.st.Suspicions.Holding()))
+	p.broadcast(changed, waived || held != len(p.st.Suspicions.Holding()))
 	if changed {
 		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(pace.Tier)), workflows.SearchReason.ValueSet(string(pace.Reason)))
 	}
@@ -256,17 +257,30 @@ func (p *pacer) applicationsWait() bool {
 // broadcast sends the pace to every open failover of a cluster where it has changed, and to every application
 // failover where what is suspected has; or only to those that have never received it: halts freeze toleration clocks.
 func (p *pacer) broadcast(pace, suspected bool) {
-	sent := map[string]workflow.Future{}
-	for _, from := range workflow.DeterministicKeys(p.st.Requests) {
+	news := slices.DeleteFunc(workflow.DeterministicKeys(p.st.Requests), func(from string) bool {
 		r := p.st.Requests[from]
 		changed := pace && r.Application == nil || suspected && r.Application != nil
-		if changed || !r.Told && (r.Application == nil || p.holds(r) != nil) {
+		return !changed && (r.Told || r.Application != nil && p.holds(r) == nil)
+	})
+	for froms := range slices.Chunk(news, flow.SignalsAtOnce) {
+		p.tell(froms)
+	}
+}
+
+// tell sends the pace to those of some failovers that are still open.
+func (p *pacer) tell(froms []string) {
+	sent := map[string]workflow.Future{}
+	for _, from := range froms {
+		if r, open := p.st.Requests[from]; open {
 			sent[from] = p.send(r, workflows.SignalPaceChanged, workflows.PaceChanged{Pace: p.st.Pace, Suspected: p.holds(r)})
 		}
 	}
 	for _, from := range workflow.DeterministicKeys(sent) {
-		r, still := p.st.Requests[from]
-		if still && p.arrived(r, workflows.SignalPaceChanged, sent[from]) {
+		r, open := p.st.Requests[from]
+		if !open || !p.arrived(r, workflows.SignalPaceChanged, sent[from]) {
+			continue
+		}
+		if r, open = p.st.Requests[from]; open { // as it is by now
 			r.Told = true
 			p.st.Requests[from] = r
 		}

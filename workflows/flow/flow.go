@@ -66,6 +66,30 @@ func OnCancel(ctx workflow.Context, take func(workflows.Order)) {
 	})
 }
 
+// Beside are acts that wait for the server in coroutines of their own. A run that ends or continues as new waits for them
+// first: the server drops what a closed run has sent.
+type Beside struct{ running int }
+
+// Go begins one.
+func (b *Beside) Go(ctx workflow.Context, act func(workflow.Context)) {
+	b.running++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		act(ctx)
+		b.running--
+	})
+}
+
+// Idle reports whether none runs.
+func (b *Beside) Idle() bool { return b.running == 0 }
+
+// MayEnd reports whether the run may end: every order is answered, and no act runs.
+func (b *Beside) MayEnd(ctx workflow.Context) bool {
+	return workflow.AllHandlersFinished(ctx) && b.Idle()
+}
+
+// SignalsAtOnce is how many signals wait for their answer at a time: the server takes 2,000 at most.
+const SignalsAtOnce = 500
+
 // MinTimer is the shortest timer that Temporal keeps.
 const MinTimer = time.Second
 
