@@ -19,6 +19,11 @@ func (w *World) AddCluster(name string) {
 		APIEnablements: slices.Clone(served),
 	}
 	w.watchCluster(name)
+	for _, b := range w.bindings { // of that name there was one a moment ago, and the scheduler has not looked since
+		if _, at := b.Target(name); at >= 0 && !w.blocks(b) {
+			w.ensureWork(b, name)
+		}
+	}
 	w.requeue()
 }
 
