@@ -293,10 +293,10 @@ func (e *bindingEdit) letGo() {
 	}
 }
 
-// reschedule triggers a scheduling from scratch, one. The scheduler compares whole seconds: it divides from scratch for as
-// long as the trigger is later than its last decision. So that of what is divided is the first second after that,
-// and not now, which its next decision might not be later than. Of anything else each look is a decision, also one that
-// has begun before this write: there the trigger is not before now.
+// reschedule triggers one scheduling from scratch. The scheduler schedules from scratch for as long as the trigger is later
+// than its last decision, and compares whole seconds. Where replicas are divided, the trigger is one second after that
+// decision: the next one ends it. Anything else the scheduler decides at each look, and a look may have begun
+// before this write: there the trigger is not earlier than now, so that such a look does not end it.
 func (e *bindingEdit) reschedule(wanted bool, now time.Time) {
 	if !wanted {
 		return

@@ -55,6 +55,15 @@ func (in scheduler) walk(groups []karmada.Group, fresh bool) pass {
 	return a
 }
 
+// settle walks groups, and follows the first that the scheduler takes until it rests.
+func (in scheduler) settle(groups []karmada.Group, fresh bool) pass {
+	a := in.walk(groups, fresh)
+	if a.reason == reason.None {
+		a = in.rest(a)
+	}
+	return a
+}
+
 // maxPasses bounds how often the scheduler may look again until it rests.
 const maxPasses = 5
 

@@ -63,11 +63,7 @@ func (in PreCheckInput) Fits(group int, fresh bool) bool {
 // Stays reports whether a reschedule, which divides from scratch, leaves each target with at least the
 // replicas that it has.
 func (in PreCheckInput) Stays() bool {
-	s := scheduler{PreCheckInput: in}
-	a := s.walk(in.AllGroups(), true)
-	if a.reason == reason.None {
-		a = s.rest(a)
-	}
+	a := scheduler{PreCheckInput: in}.settle(in.AllGroups(), true)
 	return a.reason == reason.None && !slices.ContainsFunc(in.survivors(), func(had karmada.TargetCluster) bool {
 		return !slices.ContainsFunc(a.targets, func(t karmada.TargetCluster) bool { return t.Name == had.Name && t.Replicas >= had.Replicas })
 	})
@@ -122,10 +118,7 @@ func (in PreCheckInput) staying() reason.Verdict {
 func (in PreCheckInput) search(groups []karmada.Group, fresh bool) reason.Verdict {
 	left := scheduler{PreCheckInput: in}
 	left.Binding = in.Binding.Without([]string{in.Failing})
-	a := left.walk(groups, fresh)
-	if a.reason == reason.None {
-		a = left.rest(a)
-	}
+	a := left.settle(groups, fresh)
 	if a.reason != reason.None {
 		return in.failed(a)
 	}

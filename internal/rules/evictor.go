@@ -20,7 +20,7 @@ const TurnOff = `set these flags of karmada-controller-manager, in this order:
   2. when no task of another producer is left (lifeboat preflight looks for those of TaintManager):
      --controllers=*,-gracefulEviction,-applicationFailover,-clustertaintpolicy`
 
-// SecondEvictorAt says what is halted, why, and what to do, in one line.
+// SecondEvictorAt says why a failover is paused, and what to do, in one line.
 func SecondEvictorAt(b karmada.BindingKey, cluster string) string {
 	return fmt.Sprintf("%s: a task of producer %s for %s stands on %s; %s; then resume",
 		reason.SecondEvictor, karmada.TaintManager, cluster, b, strings.Join(strings.Fields(TurnOff), " "))

@@ -72,10 +72,10 @@ func TestFactsThatComeWhileOthersAreJudgedAreKept(t *testing.T) {
 				f.judgement.observed(workflows.ClusterObserved{Fact: rules.ClusterFact{Cluster: "m1", UID: "u", ResourceVersion: fmt.Sprint(100 + n)}})
 			}
 		}
-		observe(0, maxFacts-5)
-		f.judgement.lost = 0
+		observe(-7, maxFacts-5) // the bound has dropped some before, too
+		heard := f.judgement.heard()
 		observe(maxFacts-5, maxFacts+5)
-		f.judgement.take(activities.Assessment{Gone: true}, time.Time{}, maxFacts-5)
+		f.judgement.take(activities.Assessment{Gone: true}, time.Time{}, heard)
 		require.Len(t, f.st.Facts, 10)
 		require.Equal(t, fmt.Sprint(100+maxFacts-5), f.st.Facts[0].ResourceVersion)
 	})

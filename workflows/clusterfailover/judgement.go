@@ -22,7 +22,7 @@ type judgement struct {
 	*run
 	// judged is when the last answered judgement was requested: windows are judged by this moment.
 	judged time.Time
-	// lost are how many of the oldest facts the bound has dropped since the last judgement was requested.
+	// lost is how many facts the bound has dropped in this run.
 	lost   int
 	timers map[string]flow.Armed
 }
@@ -34,8 +34,7 @@ func (j *judgement) assess() {
 		return
 	}
 	request := activities.AssessRequest{Cluster: j.cluster, UID: j.st.UID, Seen: j.st.Seen, Facts: j.st.Facts, ExternalProbe: j.externalProbe(), Virtual: j.st.Virtual, Turns: j.st.Turns}
-	heard, asked := len(j.st.Facts), j.now()
-	j.lost = 0
+	heard, asked := j.heard(), j.now()
 	j.clusterDirty = false
 	j.nextAssess = asked.Add(j.st.Terms.ClusterPoll)
 	a, err := flow.Run[activities.Assessment](flow.Doing(j.ctx, "look at "+j.cluster+" and its rules"), activities.NameAssessCluster, request)
@@ -46,10 +45,13 @@ func (j *judgement) assess() {
 	j.take(a, asked, heard)
 }
 
-// take goes on with an assessment that was asked for at a moment, with the oldest facts in hand.
-func (j *judgement) take(a activities.Assessment, asked time.Time, facts int) {
+// heard counts the facts in hand with those that the bound has dropped: what comes later lies beyond.
+func (j *judgement) heard() int { return j.lost + len(j.st.Facts) }
+
+// take goes on with an assessment that was asked for at a moment, with the facts heard until then.
+func (j *judgement) take(a activities.Assessment, asked time.Time, heard int) {
 	now := j.now()
-	j.st.Facts = j.st.Facts[min(max(0, facts-j.lost), len(j.st.Facts)):]
+	j.st.Facts = j.st.Facts[min(max(0, heard-j.lost), len(j.st.Facts)):]
 	if a.Gone {
 		if j.st.GoneAt.IsZero() {
 			j.st.GoneAt = now

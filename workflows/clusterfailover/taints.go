@@ -166,8 +166,7 @@ func (ts *taints) stop() {
 func (ts *taints) write(what string, r activities.TaintRequest) (activities.TaintResult, bool) {
 	r.Cluster, r.UID, r.FailoverID, r.Mode, r.ExternalProbe = ts.cluster, ts.st.UID, ts.st.FailoverID, ts.st.Terms.Mode, ts.judgement.externalProbe()
 	r.Seen, r.Facts, r.Turns = ts.st.Seen, ts.st.Facts, ts.st.Turns
-	was, asked := ts.st.Cluster.Ours, ts.now()
-	ts.judgement.lost = 0
+	was, asked, heard := ts.st.Cluster.Ours, ts.now(), ts.judgement.heard()
 	out, err := flow.Run[activities.TaintResult](flow.Doing(ts.ctx, what), activities.NameWriteTaints, r)
 	if err != nil {
 		ts.log.Error("could not write the cluster's taints", "error", err)
@@ -175,7 +174,7 @@ func (ts *taints) write(what string, r activities.TaintRequest) (activities.Tain
 		ts.backOff()
 		return out, false
 	}
-	ts.judgement.take(out.Assessment, asked, len(r.Facts))
+	ts.judgement.take(out.Assessment, asked, heard)
 	if out.Gone {
 		ts.dirty = true
 		return out, false
