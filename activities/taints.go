@@ -186,7 +186,7 @@ func (a tainter) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.Wind
 		}
 	}
 	for _, o := range r.Add {
-		if matching[o.Key()] && w.Cluster.Writable(o.Taint.Effect) {
+		if matching[o.Key()] && w.Cluster.Writable(o.Taint.Effect) && !isTaken(w, o, matching) {
 			w.Add, w.AddRules = append(w.Add, o.Taint), append(w.AddRules, o.Rule)
 		}
 	}
@@ -197,6 +197,14 @@ func (a tainter) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.Wind
 		return putEvacuationTaint(w)
 	}
 	return "", ""
+}
+
+// isTaken reports whether another rule puts a taint in this write, or has put it and still asks for it.
+func isTaken(w *TaintWrite, o rules.RuleObservation, matching map[rules.WindowKey]bool) bool {
+	same := func(t karmada.RuleTaint) bool { return t.Key == o.Taint.Key && t.Effect == o.Taint.Effect }
+	return slices.ContainsFunc(w.Add, same) || slices.ContainsFunc(w.Cluster.Added, func(t karmada.AddedTaint) bool {
+		return same(karmada.RuleTaint{Key: t.Key, Effect: t.Effect}) && t.Rule != o.Rule && matching[rules.KeyOf(t)]
+	})
 }
 
 // putEvacuationTaint adds the evacuation taint beside a taint that moves bindings.

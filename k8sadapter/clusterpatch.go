@@ -117,7 +117,7 @@ func (e *clusterEdit) append(list *rawList, item any) {
 }
 
 // add puts a taint and records it as Lifeboat's. A taint of another writer stays that
-// writer's; one that Lifeboat put in an earlier failover is recorded for this one.
+// writer's; one that Lifeboat put in an earlier failover, or for another rule, is recorded for this one.
 func (e *clusterEdit) add(taint karmada.RuleTaint, record karmada.AddedTaint, now time.Time) {
 	item := taintItem{Key: taint.Key, Effect: taint.Effect}
 	if karmadasOwn(taint.Key, taint.Effect) {
@@ -132,16 +132,16 @@ func (e *clusterEdit) add(taint karmada.RuleTaint, record karmada.AddedTaint, no
 	if !stands {
 		e.append(list, newTaint(taint, now))
 	}
-	if recorded < 0 || !e.isRecordedFor(recorded, record.FailoverID) {
+	if recorded < 0 || !e.isRecordedFor(recorded, record) {
 		e.added.drop(item)
 		e.append(&e.added, record)
 	}
 }
 
-// isRecordedFor reports whether the record at an index names this failover.
-func (e *clusterEdit) isRecordedFor(index int, failoverID string) bool {
+// isRecordedFor reports whether the record at an index names this rule and failover.
+func (e *clusterEdit) isRecordedFor(index int, as karmada.AddedTaint) bool {
 	var standing karmada.AddedTaint
-	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.FailoverID == failoverID
+	return json.Unmarshal(e.added.items[index], &standing) == nil && standing.FailoverID == as.FailoverID && standing.Rule == as.Rule
 }
 
 // newTaint leaves timeAdded of a hard taint to the server: tolerations count from its clock.

@@ -264,6 +264,11 @@ func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
 			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":` +
 				`"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r\",\"failoverID\":\"e2\"}]"}}}`,
 		},
+		"a taint that another rule takes over is recorded for that": {
+			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r2"}, FailoverID: "e1"},
+			want: `{"metadata":{"resourceVersion":"3","annotations":{"failover.lifeboat.dev/added-taints":` +
+				`"[{\"key\":\"down\",\"effect\":\"NoExecute\",\"rule\":\"r2\",\"failoverID\":\"e1\"}]"}}}`,
+		},
 		"the same again changes nothing": {
 			write: activities.TaintWrite{Add: []karmada.RuleTaint{{Key: "down", Effect: "NoExecute"}}, AddRules: []string{"r"}, FailoverID: "e1"},
 			want:  `{"metadata":{"resourceVersion":"3"}}`,

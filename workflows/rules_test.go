@@ -357,6 +357,31 @@ func TestAtRecoveryEachTaintGoesByItsOwnWindow(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 }
 
+// Two rules may ask for one taint. When the one that put it matches no more, the other takes it over: the
+// failover goes on, and the taint stays as it is until the other's own removal window has passed.
+//
+// Rules: R4.1-17, R4.1-21, R4.1-25.
+func TestTwoRulesWithOneTaint_ThatGoesWithTheLastOfThem(t *testing.T) {
+	const back, whole = 5 * time.Minute, 20 * time.Minute
+	s, _ := outage(t, back)
+	taint := notReady().Taints[0]
+	s.world.AddRule(whileFalse("out-of-reach", networkReady, taint))
+	s.network(corev1.ConditionFalse)
+	var put []corev1.Taint
+	s.at(back-time.Second, func() { put = s.hard() })
+	s.at(back+wellFor+time.Minute, func() {
+		require.Len(t, put, 1)
+		require.Equal(t, put, s.hard())
+		require.Equal(t, "out-of-reach", s.world.PeekCluster("m1").Added[0].Rule)
+	})
+	s.at(whole, func() { s.network(corev1.ConditionTrue) })
+	s.at(whole+wellFor-time.Second, func() { require.Equal(t, put, s.hard()) })
+	r := s.play()
+	require.Len(t, r.Attempts, 1)
+	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
+	require.Less(t, r.Until.Sub(storyBegins), whole+wellFor+time.Minute)
+}
+
 // A duplicated workload that its placement would take straight back is released instead where a cordon of Lifeboat's
 // own keeps the scheduler away: the rule of that taint still matches. A taint that goes with the recovery keeps nobody away.
 //

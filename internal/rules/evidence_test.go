@@ -28,13 +28,17 @@ func windowsOf(all ...rules.Window) rules.Windows {
 }
 
 // A taint follows its own window: it is put when that has run out on a match, and goes when it has
-// run out on a mismatch. A look that is older than the end of a window ends none.
-// Rules: R4.1-16, R4.1-21.
+// run out on a mismatch. A look that is older than the end of a window ends none. A rule that matches takes
+// the taint over from one that does not.
+// Rules: R4.1-16, R4.1-21, R4.1-25.
 func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 	down := shown("down", "down", corev1.TaintEffectNoExecute, rules.Matches, 0)
 	well := shown("down", "down", corev1.TaintEffectNoExecute, rules.Mismatches, 0)
 	ours := []karmada.AddedTaint{{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute}}
 	standing := []string{"down:NoExecute"}
+	other := shown("other", "down", corev1.TaintEffectNoExecute, rules.Matches, 0)
+	late := shown("late", "down", corev1.TaintEffectNoExecute, rules.Matches, 30)
+	unsure := shown("down", "down", corev1.TaintEffectNoExecute, rules.Undecided, 0)
 	for _, row := range []struct {
 		name      string
 		evidence  rules.Evidence
@@ -56,6 +60,22 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 		{
 			name:     "somebody took it away: only the record is left",
 			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(1), Ours: ours}, goes: 1, well: true,
+		},
+		{
+			name:     "another rule takes it over",
+			evidence: rules.Evidence{Windows: windowsOf(well, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, put: 1, failing: true,
+		},
+		{
+			name:     "within the window of another rule",
+			evidence: rules.Evidence{Windows: windowsOf(well, late), Judged: fixtures.At(60), Ours: ours, Standing: standing}, goes: 1, well: true,
+		},
+		{
+			name:     "its own rule matches beside another",
+			evidence: rules.Evidence{Windows: windowsOf(down, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
+		},
+		{
+			name:     "its own rule says nothing beside another",
+			evidence: rules.Evidence{Windows: windowsOf(unsure, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
 		},
 		{name: "a taint of no window stays", evidence: rules.Evidence{Judged: fixtures.At(9999), Ours: ours, Standing: standing}},
 	} {

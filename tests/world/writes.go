@@ -223,8 +223,16 @@ func (w *World) editTaints(c *karmada.Cluster, r activities.TaintWrite) {
 }
 
 func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, failoverID string) {
+	record := karmada.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, FailoverID: failoverID}
+	ours := slices.IndexFunc(c.Added, func(x karmada.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect })
 	if slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
+		if ours >= 0 {
+			c.Added[ours] = record
+		}
 		return
+	}
+	if ours >= 0 { // of a taint that another actor took away
+		c.Added = slices.Delete(c.Added, ours, ours+1)
 	}
 	taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
 	if karmada.Triggers(t.Effect) {
@@ -232,5 +240,5 @@ func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, failover
 		taint.TimeAdded = &at
 	}
 	c.Taints = append(c.Taints, taint)
-	c.Added = append(c.Added, karmada.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, FailoverID: failoverID})
+	c.Added = append(c.Added, record)
 }

@@ -71,7 +71,9 @@ func (ts *taints) putVirtually() {
 // foreseen are the taints that put is about to write.
 func (ts *taints) foreseen() (taints []corev1.Taint) {
 	for _, o := range ts.mayAdd(ts.judgement.evidence().Ripe()) {
-		taints = append(taints, activities.TaintAt(o.Taint, ts.now()))
+		if !ts.judgement.evidence().Stands(o.Taint) {
+			taints = append(taints, activities.TaintAt(o.Taint, ts.now()))
+		}
 	}
 	return taints
 }

@@ -128,8 +128,11 @@ func (t *trail) taints(was []karmada.AddedTaint) {
 		return func(b karmada.AddedTaint) bool { return a.Key == b.Key && a.Effect == b.Effect }
 	}
 	for _, stands := range t.st.Cluster.Ours {
-		if !slices.ContainsFunc(was, same(stands)) {
+		switch at := slices.IndexFunc(was, same(stands)); {
+		case at < 0:
 			t.taintChanged(record.AuditTaintAdded, stands, "")
+		case was[at].Rule != stands.Rule:
+			t.taintChanged(record.AuditTaintAdded, stands, "taken over: it was the taint "+rules.RuleTitle(was[at].Rule))
 		}
 	}
 	for _, stood := range was {
