@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -55,9 +56,9 @@ func softTaint(s *scene) {
 }
 
 // karmadasPolicy is a failover by a rule of Karmada's own kind, whose taint comes and
-// goes by two lists of conditions.
+// goes by two lists of conditions. Another such policy takes its place meanwhile.
 //
-// Rules: R4.1-10, R4.1-11.
+// Rules: R4.1-10, R4.1-11, R4.1-25.
 func karmadasPolicy(s *scene) {
 	const window = 2 * time.Second
 	from, to := s.c(1), s.c(2)
@@ -68,21 +69,24 @@ func karmadasPolicy(s *scene) {
 	for _, name := range s.all() {
 		members = append(members, name)
 	}
-	policy := &unstructured.Unstructured{Object: object{
-		"apiVersion": policies.GroupVersion().String(), "kind": "ClusterTaintPolicy",
-		"metadata": object{"name": s.story.short, "annotations": object{
-			prefix + "add-on-match-seconds": "2", prefix + "remove-on-mismatch-seconds": "1",
-		}},
-		"spec": object{
-			"targetClusters": object{"clusterNames": members}, "addOnConditions": ready("False"), "removeOnConditions": ready("True"),
-			"taints": []any{object{"key": failedTaint, "effect": "NoExecute"}},
-		},
-	}}
-	_, err := s.api.Resource(policies).Create(s.ctx, policy, metav1.CreateOptions{})
-	require.NoError(s, err)
-	s.Cleanup(func() {
-		require.NoError(s, s.api.Resource(policies).Delete(context.Background(), policy.GetName(), metav1.DeleteOptions{}))
-	})
+	policy := func(name string) {
+		_, err := s.api.Resource(policies).Create(s.ctx, &unstructured.Unstructured{Object: object{
+			"apiVersion": policies.GroupVersion().String(), "kind": "ClusterTaintPolicy",
+			"metadata": object{"name": name, "annotations": object{
+				prefix + "add-on-match-seconds": "2", prefix + "remove-on-mismatch-seconds": "1",
+			}},
+			"spec": object{
+				"targetClusters": object{"clusterNames": members}, "addOnConditions": ready("False"), "removeOnConditions": ready("True"),
+				"taints": []any{object{"key": failedTaint, "effect": "NoExecute"}},
+			},
+		}}, metav1.CreateOptions{})
+		require.NoError(s, err)
+	}
+	ends := func(ctx context.Context, name string) {
+		require.NoError(s, s.api.Resource(policies).Delete(ctx, name, metav1.DeleteOptions{}))
+	}
+	first, second := s.story.short, s.story.short+"-renamed"
+	policy(first)
 	app := s.deploy("app", from, 1, oneOf(from, to))
 
 	s.kill(from)
@@ -90,7 +94,21 @@ func karmadasPolicy(s *scene) {
 	s.phase(from, "Evacuated")
 	s.releasedWhenItRan(app, from)
 	require.False(s, s.taintedAt(from).Seen.Before(died.Add(window)), "tainted before its window had run out")
-	require.Contains(s, s.cluster(from).Annotations[prefix+"added-taints"], `"rule":"ClusterTaintPolicy/`+s.story.short+`"`)
+	require.Contains(s, s.cluster(from).Annotations[prefix+"added-taints"], `"rule":"ClusterTaintPolicy/`+first+`"`)
+
+	stands := s.cluster(from).Spec.Taints
+	policy(second)
+	s.Cleanup(func() { ends(context.Background(), second) })
+	s.awaitFailover(from, "the window of the other policy runs out", func(e *clusterFailover) bool {
+		w := e.Windows["ClusterTaintPolicy/"+second+"/"+failedTaint+":NoExecute"]
+		return w.Matching && time.Since(w.Since) > window
+	})
+	ends(s.ctx, first)
+	s.await("the other policy takes the taint over", func() (bool, string) {
+		ours := s.cluster(from).Annotations[prefix+"added-taints"]
+		return strings.Contains(ours, `"rule":"ClusterTaintPolicy/`+second+`"`), ours
+	})
+	require.Equal(s, stands, s.cluster(from).Spec.Taints)
 	s.recovers(from, map[string]string{app: "Migrated"})
 }
 
