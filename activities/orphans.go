@@ -22,7 +22,6 @@ type OrphanRequest struct {
 // OrphanPage are Lifeboat hold tasks whose owner is not running, and those whose is.
 type OrphanPage struct {
 	Orphans []Orphan `json:"orphans,omitempty"`
-	// Running name, for a dependent's task, each parent of it: its uid is unknown.
 	Running []Orphan `json:"running,omitempty"`
 	// Holders are those of dependents' tasks that do not run.
 	Holders []Orphan `json:"holders,omitempty"`
@@ -77,7 +76,7 @@ func (a orphanFinder) orphansAmong(ctx context.Context, r OrphanRequest, page []
 			continue
 		}
 		out.Banned = out.Banned || task.Bans()
-		if err := a.holdersOf(ctx, b, *task, out); err != nil {
+		if err := a.deadHolders(ctx, b, *task, out); err != nil {
 			return err
 		}
 		if task.Reason != karmada.TaskReason {
@@ -132,9 +131,9 @@ func (a orphanFinder) taskStands(ctx context.Context, b *karmada.Binding, cluste
 	return task != nil && task.Ours() && names(task), nil
 }
 
-// holdersOf finds those that hold a dependent: those that do not run, and the parents whose migrations
-// may run. What is left to an operator is off limits.
-func (a orphanFinder) holdersOf(ctx context.Context, b *karmada.Binding, task karmada.Task, out *OrphanPage) error {
+// deadHolders finds those that hold a dependent and do not run. What is left to a
+// operator is off limits.
+func (a orphanFinder) deadHolders(ctx context.Context, b *karmada.Binding, task karmada.Task, out *OrphanPage) error {
 	if task.Reason != karmada.TaskReason && !task.ForDependent() {
 		return nil
 	}
@@ -144,9 +143,6 @@ func (a orphanFinder) holdersOf(ctx context.Context, b *karmada.Binding, task ka
 			return fmt.Errorf("describe holder %q of the task on %s: %w", holder, b.Key, err)
 		}
 		if running {
-			for _, p := range b.RequiredBy {
-				out.Running = append(out.Running, Orphan{Key: karmada.BindingKey{Namespace: p.Namespace, Name: p.Name}, Owner: holder})
-			}
 			continue
 		}
 		stands, err := a.taskStands(ctx, b, task.FromCluster, func(t *karmada.Task) bool { return slices.Contains(t.Others(), holder) })

@@ -202,7 +202,8 @@ func (a tainter) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.Wind
 // isTaken reports whether another rule puts a taint in this write, or has put it and still asks for it.
 func isTaken(w *TaintWrite, o rules.RuleObservation, matching map[rules.WindowKey]bool) bool {
 	same := func(t karmada.RuleTaint) bool { return t.Key == o.Taint.Key && t.Effect == o.Taint.Effect }
-	return slices.ContainsFunc(w.Add, same) || slices.ContainsFunc(w.Cluster.Added, func(t karmada.AddedTaint) bool {
+	stands := karmada.HasTaint(w.Cluster.Taints, o.Taint.Key, o.Taint.Effect)
+	return slices.ContainsFunc(w.Add, same) || stands && slices.ContainsFunc(w.Cluster.Added, func(t karmada.AddedTaint) bool {
 		return same(karmada.RuleTaint{Key: t.Key, Effect: t.Effect}) && t.Rule != o.Rule && matching[rules.KeyOf(t)]
 	})
 }
@@ -228,18 +229,25 @@ func triggers(w *TaintWrite) bool {
 	return len(hard)+len(soft) > 0 || slices.ContainsFunc(w.Add, func(t karmada.RuleTaint) bool { return karmada.Triggers(t.Effect) })
 }
 
-// matchingNow are the windows whose rule matches the cluster as just read, by the
-// word of an external probe.
-func matchingNow(c karmada.Cluster, list []rules.Rule, w rules.ExternalProbe) map[rules.WindowKey]bool {
-	matching := map[rules.WindowKey]bool{}
+// askedNow are the taints whose rule matches the cluster as just read, by the word of an external probe.
+func askedNow(c karmada.Cluster, list []rules.Rule, w rules.ExternalProbe) (asked []rules.RuleObservation) {
 	if rules.OptedOut(c.Annotations) {
-		return matching
+		return nil
 	}
 	for _, o := range rules.Observe(list, c, rules.FactOf(c).Testified(w)) {
 		// A taint that stands stays while the external probe contradicts its rule.
 		if o.Match == rules.Matches || o.Match == rules.Undecided && o.Reason == reason.MemberAnswers {
-			matching[o.Key()] = true
+			asked = append(asked, o)
 		}
+	}
+	return asked
+}
+
+// matchingNow are the windows of those taints.
+func matchingNow(c karmada.Cluster, list []rules.Rule, w rules.ExternalProbe) map[rules.WindowKey]bool {
+	matching := map[rules.WindowKey]bool{}
+	for _, o := range askedNow(c, list, w) {
+		matching[o.Key()] = true
 	}
 	return matching
 }

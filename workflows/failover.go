@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -206,7 +205,6 @@ func (m *Migration) Progressed(r activities.MigrationReport, now time.Time) {
 	if m.Phase != r.Phase {
 		m.Entered = now
 	}
-	m.UID = cmp.Or(m.UID, r.UID)
 	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, now
 	m.Attention, m.GoesOn, m.WantsPermit = r.Attention, r.GoesOn, r.WantsPermit
 }

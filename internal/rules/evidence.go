@@ -67,23 +67,28 @@ func (e Evidence) Ripens(w Window) bool {
 }
 
 // Ripe are the taints whose rule has matched for its whole window and that do not
-// stand yet, or stand for a rule that matches no more: the other takes that taint over (R4.1-25).
+// stand yet.
 func (e Evidence) Ripe() []RuleObservation {
-	var out []RuleObservation
+	return e.ripe(func(t karmada.RuleTaint) bool { return !e.Stands(t) })
+}
+
+// TakenOver are those that stand for a rule that matches no more, and that another one asks for (R4.1-25).
+func (e Evidence) TakenOver() []RuleObservation {
+	return e.ripe(func(t karmada.RuleTaint) bool {
+		return e.Stands(t) && slices.ContainsFunc(e.Ours, func(ours karmada.AddedTaint) bool {
+			w := e.Windows[KeyOf(ours)]
+			return ours.Key == t.Key && ours.Effect == t.Effect && !w.Matching && w.Last == Mismatches
+		})
+	})
+}
+
+func (e Evidence) ripe(is func(karmada.RuleTaint) bool) (out []RuleObservation) {
 	for _, w := range e.Windows.Sorted() {
-		if e.Ripens(w) && (!e.Stands(w.Taint) || e.isLeft(w.Taint)) {
+		if e.Ripens(w) && is(w.Taint) {
 			out = append(out, RuleObservation{Rule: w.Rule, Taint: w.Taint, Match: w.Last})
 		}
 	}
 	return out
-}
-
-// isLeft reports whether a Lifeboat taint stands whose own rule does not match any more.
-func (e Evidence) isLeft(taint karmada.RuleTaint) bool {
-	return slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool {
-		w, known := e.Windows[KeyOf(t)]
-		return t.Key == taint.Key && t.Effect == taint.Effect && known && !w.Matching && w.Last != Undecided
-	})
 }
 
 // ConfirmsFailure reports whether the window of a taint that moves bindings has run out on
@@ -128,10 +133,12 @@ func (e Evidence) Leaving() []karmada.AddedTaint {
 	return out
 }
 
-// Removable reports whether a Lifeboat taint may go now. It stays where another rule takes it over.
+// Removable reports whether a Lifeboat taint may go now. It stays while another rule asks for it.
 func (e Evidence) Removable(t karmada.AddedTaint) bool {
 	w, known := e.Windows[KeyOf(t)]
-	if e.Windows.Any(func(w Window) bool { return w.Taint.Key == t.Key && w.Taint.Effect == t.Effect && e.Ripens(w) }) {
+	if e.Windows.Any(func(w Window) bool {
+		return w.Taint.Key == t.Key && w.Taint.Effect == t.Effect && w.Matching && !e.Judged.Before(w.Deadline())
+	}) {
 		return false
 	}
 	if known && e.TakenAway(t) {

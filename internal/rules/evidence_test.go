@@ -38,13 +38,17 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 	standing := []string{"down:NoExecute"}
 	other := shown("other", "down", corev1.TaintEffectNoExecute, rules.Matches, 0)
 	late := shown("late", "down", corev1.TaintEffectNoExecute, rules.Matches, 30)
+	unknown := other
+	unknown.Last = rules.Undecided
+	idle := well
+	idle.Last, idle.Idle = rules.Neither, true
 	unsure := shown("down", "down", corev1.TaintEffectNoExecute, rules.Undecided, 0)
 	for _, row := range []struct {
-		name      string
-		evidence  rules.Evidence
-		put, goes int
-		failing   bool
-		well      bool
+		name            string
+		evidence        rules.Evidence
+		put, over, goes int
+		failing         bool
+		well            bool
 	}{
 		{name: "within the window", evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(59)}, well: true},
 		{name: "the window has run out", evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(60)}, put: 1, failing: true, well: true},
@@ -63,7 +67,15 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 		},
 		{
 			name:     "another rule takes it over",
-			evidence: rules.Evidence{Windows: windowsOf(well, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, put: 1, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(well, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, over: 1, failing: true,
+		},
+		{
+			name:     "the other says nothing at this look",
+			evidence: rules.Evidence{Windows: windowsOf(well, unknown), Judged: fixtures.At(60), Ours: ours, Standing: standing},
+		},
+		{
+			name:     "its own policy neither adds nor removes, beside another rule",
+			evidence: rules.Evidence{Windows: windowsOf(idle, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
 		},
 		{
 			name:     "within the window of another rule",
@@ -81,6 +93,7 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Len(t, row.evidence.Ripe(), row.put)
+			require.Len(t, row.evidence.TakenOver(), row.over)
 			require.Len(t, row.evidence.Withered(), row.goes)
 			require.Equal(t, row.failing, row.evidence.Failing())
 			require.Equal(t, row.failing, row.evidence.ConfirmsFailure())

@@ -120,11 +120,18 @@ func (j *judge) left(cluster string) []string {
 	}
 	for _, b := range j.s.world.Everything() {
 		t := held(&b, cluster)
-		if t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator && !j.applications.goesOn(t) {
+		if t != nil && t.Reason != karmada.TaskReasonKept && t.Reason != karmada.TaskReasonNeedsOperator && !j.applications.goesOn(t) && !j.outlives(t) {
 			out = append(out, "a hold of "+b.Key.String()+" stands")
 		}
 	}
 	return out
+}
+
+// outlives tells that a move which a terminated failover has sent out holds a dependent, and has written nothing else by
+// which the next failover could find it: it ends the hold itself, and the controller looks for it should it not.
+func (j *judge) outlives(hold *karmada.Task) bool {
+	return j.s.count["terminated"] > 0 && hold.ForDependent() &&
+		slices.ContainsFunc(hold.Holders(), func(owner string) bool { return j.s.state[owner] != gone })
 }
 
 // mostOfMessage is how long Karmada lets a task's message be, in bytes.

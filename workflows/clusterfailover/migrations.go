@@ -171,7 +171,7 @@ func (ms *migrations) refused(s starting, err error) {
 func (ms *migrations) own(m workflows.Migration) {
 	ms.note(m)
 	// Its outcome is the migration's to tell, not the queue's.
-	ms.st.Items = slices.DeleteFunc(ms.st.Items, func(i queue.Item) bool { return i.Key == m.Key && (i.UID == m.UID || m.UID == "") })
+	ms.st.Items = slices.DeleteFunc(ms.st.Items, func(i queue.Item) bool { return i.Key == m.Key && i.UID == m.UID })
 	if ms.closing() {
 		ms.signal(m, workflows.SignalRecover, workflows.Recover{Attempt: ms.st.Attempt, Cancelled: ms.st.Stopped, PutBack: ms.st.StopPutBack})
 	} else if p := ms.st.PausedBy(m.Key); p != nil && !m.Placed {
@@ -200,9 +200,6 @@ func (ms *migrations) adopt(o activities.Orphan, orphan bool) {
 		ms.adoptOrphan(o)
 	case o.Owner == workflows.BindingMigrationID(ms.instance, ms.cluster, o.Key):
 		move := workflows.Migration{Key: o.Key, UID: o.UID, Resource: o.Resource, Attempt: ms.st.Attempt, Policy: -1, Phase: phase.MigrationPlacing, Since: ms.now(), Heard: ms.now()}
-		if o.UID == "" { // it holds its dependents, and has written nothing else that was seen
-			move.Phase = phase.MigrationChecking
-		}
 		ms.ownRunning(move)
 	}
 }

@@ -71,9 +71,7 @@ func (ts *taints) putVirtually() {
 // foreseen are the taints that put is about to write.
 func (ts *taints) foreseen() (taints []corev1.Taint) {
 	for _, o := range ts.mayAdd(ts.judgement.evidence().Ripe()) {
-		if !ts.judgement.evidence().Stands(o.Taint) {
-			taints = append(taints, activities.TaintAt(o.Taint, ts.now()))
-		}
+		taints = append(taints, activities.TaintAt(o.Taint, ts.now()))
 	}
 	return taints
 }
@@ -100,7 +98,8 @@ func (ts *taints) followRules() {
 	if !ts.enforcing() {
 		return
 	}
-	add, remove := ts.mayAdd(ts.judgement.evidence().Ripe()), ts.judgement.evidence().Withered()
+	e := ts.judgement.evidence()
+	add, remove := ts.mayAdd(append(e.Ripe(), e.TakenOver()...)), e.Withered()
 	switch ts.st.Phase { //nolint:exhaustive // in the other phases the taints that move bindings follow their rules, too
 	case phase.FailoverRecovering: // those that move bindings go with the untaint
 		remove = slices.DeleteFunc(remove, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })

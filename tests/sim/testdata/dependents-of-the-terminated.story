@@ -1,4 +1,4 @@
-# A failover was terminated while a move only held its dependents: the next one waits for that move.
+# A failover was terminated while a move only held its dependents: that move ends their hold itself.
 seed 1488 mode enforce fleet 5 rate 3 quiet 3m16.97s
 time healthy 3s
 time schedule 50ms
