@@ -308,6 +308,7 @@ func TestEvict_CachedBindings_ListsNothing(t *testing.T) {
 		x.Annotations = needs(`[{"apiVersion":"v1","kind":"Secret","namespace":"shop","labelSelector":{"matchLabels":{"a":"b"}}}]`)
 	})
 	b.bind("secret", func(b *karmada.Binding) {
+		b.Clusters, b.Placement = nil, nil
 		b.RequiredBy = []karmada.RequiredBy{{Namespace: "shop", Name: "parent", Clusters: []string{"m1"}}}
 	})
 	b.fail()

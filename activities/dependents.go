@@ -183,6 +183,22 @@ func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding,
 	return reason.None, "", nil
 }
 
+// servesHeldParent refuses to end the copy of a dependent that moves by a placement of its own, for as long as the old
+// copy of a parent is held there: its pods run.
+func (k reader) servesHeldParent(ctx context.Context, b *karmada.Binding, cluster string) (reason.Verdict, error) {
+	for _, r := range b.RequiredBy {
+		key := karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}
+		parent, gone, err := k.binding(ctx, key, "")
+		if err != nil {
+			return reason.Verdict{}, classify("read parent", key.String(), err)
+		}
+		if task, _ := parent.TaskFor(cluster); !gone && task != nil && task.OnItsWay() && !task.KeepsNothing(&parent) {
+			return proof.Refuse(reason.HeldForParents, "waits for its parent %s, whose old copy on %s is held", key, cluster), nil
+		}
+	}
+	return reason.Verdict{OK: true}, nil
+}
+
 // DropDependents takes a parent's migration out of every dependent that it holds, for
 // whatever reason that migration ends. Where a task of the parent stays for an operator,
 // so do those of its dependents: the old pods still run.

@@ -77,6 +77,68 @@ func TestEvict_KindWithoutAList_HoldsWhatNamesItAsItsParent(t *testing.T) {
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 }
 
+// A ConfigMap with a policy of its own stays where that has put it: a task would have the scheduler take it away. Its own
+// move ends no copy that the held pods of a parent read.
+//
+// Rules: R4.10-1, R4.10-6.
+func TestDependents_PlacedByAPolicyOfTheirOwn_MoveByThatAlone(t *testing.T) {
+	b := failing(t)
+	b.bind(configKey.Name, func(x *karmada.Binding) { x.Resource.APIVersion, x.Resource.Kind, x.Replicas = "v1", "ConfigMap", 0 })
+	b.withConfig()
+	require.Equal(t, []string{"app"}, parentsOf(b.world.Peek(configKey)))
+	require.Equal(t, reason.None, b.holdDependents(b.dependents()).Reason)
+	require.Empty(t, b.world.Peek(configKey).Tasks)
+	require.Equal(t, activities.EvictWritten, b.evict().End)
+	require.Equal(t, on("m1"), b.world.Peek(configKey).Clusters)
+
+	held := func(b *bench) { b.held(appKey("parent"), karmada.TaskReason, "owner-2") }
+	for name, c := range map[string]struct {
+		parent  func(*bench)
+		ordered bool
+		want    reason.Reason
+	}{
+		"a parent's old copy is held":          {parent: held, want: reason.HeldForParents},
+		"an operator releases it all the same": {parent: held, ordered: true, want: reason.Written},
+		"no parent's is":                       {want: reason.Written},
+		"that of a parent says Directly": {want: reason.Written, parent: func(b *bench) {
+			held(b)
+			b.world.Change(appKey("parent"), func(x *karmada.Binding) { x.Tasks[0].PurgeMode = karmada.PurgeDirectly })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ref := moved(t)
+			b.bind("parent", func(x *karmada.Binding) { x.Clusters = on("m2") })
+			b.world.Change(ref.Key, func(x *karmada.Binding) { x.RequiredBy = []karmada.RequiredBy{{Namespace: "shop", Name: "parent"}} })
+			r := healthy(ref)
+			r.Ordered = c.ordered
+			require.Equal(t, c.want, b.does(c.parent).release(r).Reason)
+		})
+	}
+}
+
+// Rules: R4.10-6.
+func TestPreCheck_DirectlyWhileAParentIsHeld_IsBlocked(t *testing.T) {
+	b := failing(t)
+	b.bind("parent", func(x *karmada.Binding) { x.Clusters = on("m2") })
+	b.world.Change(appKey("app"), func(x *karmada.Binding) {
+		x.RequiredBy = []karmada.RequiredBy{{Namespace: "shop", Name: "parent", Clusters: []string{"m2"}}}
+	})
+	directly := func() reason.Reason {
+		item := activities.Checked{Key: appKey("app"), Purge: karmada.PurgeDirectly}
+		return b.preChecks(activities.PreCheckRequest{Cluster: "m1", Mode: rules.ModeEnforce, Items: []activities.Checked{item}}).Checks[0].Reason
+	}
+	require.NotEqual(t, reason.HeldForParents, directly())
+	b.held(appKey("parent"), karmada.TaskReason, "owner-2")
+	require.Equal(t, reason.HeldForParents, directly())
+}
+
+func parentsOf(b karmada.Binding) (names []string) {
+	for _, r := range b.RequiredBy {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
 // Rules: R4.10-1, R4.15-7, R4.15-27.
 func TestDependentsAreHeldOnlyInEnforce(t *testing.T) {
 	for name, c := range map[string]struct {

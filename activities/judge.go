@@ -90,6 +90,9 @@ func (j judge) mayLeave(ctx context.Context, b *karmada.Binding, cluster string,
 	if cause != reason.None || purge != karmada.PurgeDirectly {
 		return reason.Verdict{OK: cause == reason.None, Reason: cause, Message: why}, nil
 	}
+	if v, err := j.servesHeldParent(ctx, b, cluster); err != nil || !v.OK {
+		return v, err
+	}
 	return j.definitionFree(ctx, b, cluster)
 }
 

@@ -150,6 +150,9 @@ func (a releaser) whyNotYet(
 	case r.Ordered || look.Purge == karmada.PurgeDirectly:
 		return reason.None, "", nil
 	}
+	if v, err := a.servesHeldParent(ctx, b, r.Cluster); err != nil || !v.OK {
+		return v.Reason, v.Message, err
+	}
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
 	return a.servesOthers(ctx, r, b, source)
 }

@@ -192,6 +192,12 @@ func (b *Binding) Target(cluster string) (target *TargetCluster, index int) {
 	return &b.Clusters[at], at
 }
 
+// Targets reports whether a cluster is one of spec.clusters.
+func (b *Binding) Targets(cluster string) bool {
+	_, at := b.Target(cluster)
+	return at >= 0
+}
+
 // NotDispatchedTo reports whether Karmada applies nothing of the binding on a cluster.
 func (b *Binding) NotDispatchedTo(cluster string) bool {
 	return b.DispatchingSuspended || slices.Contains(b.SuspendedOn, cluster)
@@ -286,6 +292,11 @@ func (b *Binding) OfPolicy() string {
 	default:
 		return " of PropagationPolicy " + namespace + "/" + name
 	}
+}
+
+// OfMultiClusterService reports whether a MultiClusterService has Karmada propagate the binding: it is of no policy.
+func (b *Binding) OfMultiClusterService() bool {
+	return b.Labels["binding.karmada.io/managed-by"] == "MultiClusterService"
 }
 
 // PolicyID names the policy that a binding comes from, empty when none is known.

@@ -78,7 +78,7 @@ func (b *Binding) RequiredIn(parent BindingKey) bool {
 // then will Karmada name the cluster in the dependent's requiredBy again. A list that
 // cannot be read counts as one that names it.
 func NeedsOn(parent, dependent *Binding, cluster string) bool {
-	if _, at := parent.Target(cluster); at < 0 || !parent.PropagateDeps {
+	if !parent.Targets(cluster) || !parent.PropagateDeps {
 		return false
 	}
 	listed := DependenciesOf(parent)
@@ -89,10 +89,7 @@ func NeedsOn(parent, dependent *Binding, cluster string) bool {
 // ServesOn reports whether Karmada keeps a Work of a binding on a cluster without any
 // Lifeboat task: it is a target, or a parent runs there.
 func (b *Binding) ServesOn(cluster string) bool {
-	if _, at := b.Target(cluster); at >= 0 {
-		return true
-	}
-	return b.RequiredOn(cluster)
+	return b.Targets(cluster) || b.RequiredOn(cluster)
 }
 
 // RequiredOn reports whether a parent of the binding runs on a cluster: Karmada keeps a Work there for it.

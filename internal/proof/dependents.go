@@ -27,12 +27,17 @@ func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) 
 	return reason.None, ""
 }
 
-// Follows reports whether a binding may serve workloads: a Service or a ConfigMap, which runs no pods, of a known policy.
-func Follows(b *karmada.Binding) bool { return !b.RunsPods() && b.PolicyID() != "" }
+// Follows reports whether a binding may serve workloads: a Service or a ConfigMap, which runs no pods, of a known
+// policy, or the Service of a MultiClusterService.
+func Follows(b *karmada.Binding) bool {
+	return !b.RunsPods() && (b.PolicyID() != "" || b.OfMultiClusterService())
+}
 
-// Serves reports whether a binding that follows belongs to a workload: both are of one policy and namespace.
+// Serves reports whether a binding that follows belongs to a workload: both are of one namespace, and of one policy
+// where it is not the Service of a MultiClusterService, which is of none.
 func Serves(b, workload *karmada.Binding) bool {
-	return Follows(b) && workload.RunsPods() && b.Key.Namespace == workload.Key.Namespace && b.PolicyID() == workload.PolicyID()
+	return Follows(b) && workload.RunsPods() && b.Key.Namespace == workload.Key.Namespace &&
+		(b.PolicyID() == workload.PolicyID() || b.OfMultiClusterService())
 }
 
 // ServesHeld reports whether it belongs to one whose old copy is held on a cluster.
@@ -57,16 +62,16 @@ type HoldPlan struct {
 }
 
 // PlanHold enters a parent's migration as a holder of a dependent's task for the
-// cluster. One that another hand holds, or that is left to an operator, holds already. A drain's ban
-// becomes the parent's hold.
+// cluster. One that another hand holds, or that is left to an operator, holds already, and one that a placement of its
+// own has put there stays without: a task would have the scheduler take it away. A drain's ban becomes the parent's hold.
 func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
 	if b.Malformed != "" {
 		return HoldPlan{Reason: reason.Malformed, Message: "dependent " + b.Key.String() + ": " + b.Malformed}
 	}
 	task, _ := b.TaskFor(cluster)
 	switch {
-	case task == nil && !b.ServesOn(cluster):
-		return HoldPlan{Done: true} // it is not there: there is no Work to keep
+	case task == nil && (!b.ServesOn(cluster) || b.Targets(cluster)):
+		return HoldPlan{Done: true} // it is not there, and there is no Work to keep; or it stays by itself
 	case task == nil:
 		return HoldPlan{Holders: []string{holder}}
 	case !task.Ours():
@@ -116,11 +121,11 @@ func (p HoldPlan) KeptBy(rule rules.KindRule, b *karmada.Binding, cluster string
 }
 
 // HeldFor reports whether a dependent's Work on the cluster stays whatever becomes of
-// its parent there: nothing of it is there, or a task keeps it in the holder's name.
+// its parent there: nothing of it is there, it is there by itself, or a task keeps it in the holder's name.
 func HeldFor(b *karmada.Binding, cluster, holder string) bool {
 	task, _ := b.TaskFor(cluster)
 	if task == nil {
-		return !b.ServesOn(cluster)
+		return !b.ServesOn(cluster) || b.Targets(cluster)
 	}
 	if !task.Ours() || task.KeepsNothing(b) {
 		return false

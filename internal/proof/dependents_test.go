@@ -22,6 +22,8 @@ func left(b *karmada.Binding) { b.RequiredBy[0].Clusters = []string{"m2"} }
 
 func directly(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly }
 
+func placedThere(b *karmada.Binding) { b.Clusters = []karmada.TargetCluster{{Name: "m1"}} }
+
 // manyHolders are so many holders that no further one fits.
 func manyHolders() []string {
 	var all []string
@@ -43,6 +45,7 @@ func TestAParentEntersItselfAsAHolder(t *testing.T) {
 		"behind the dependent's own":            {dependent: fixtures.Config(heldAs(karmada.TaskReason, fixtures.Itself)), want: proof.HoldPlan{Holders: []string{fixtures.Itself, fixtures.Mine}}},
 		"once":                                  {dependent: fixtures.Config(heldAs(karmada.TaskReasonDependent, fixtures.Mine)), want: proof.HoldPlan{Done: true}},
 		"not where nothing of it is":            {dependent: fixtures.Config(left), want: proof.HoldPlan{Done: true}},
+		"not where a placement has put it":      {dependent: fixtures.Config(placedThere), want: proof.HoldPlan{Done: true}},
 		"also where its Work only still is":     {dependent: fixtures.Config(left, heldAs(karmada.TaskReasonDependent, fixtures.Theirs)), want: proof.HoldPlan{Holders: []string{fixtures.Theirs, fixtures.Mine}}},
 		"not where an operator has it":          {dependent: fixtures.Config(heldAs(karmada.TaskReasonNeedsOperator, fixtures.Theirs)), want: proof.HoldPlan{Done: true}},
 		"not where another producer holds it":   {dependent: fixtures.Config(foreign), want: proof.HoldPlan{Reason: reason.ForeignTask}},
@@ -126,6 +129,9 @@ func TestServesHeld_AWorkloadOfItsPolicyIsHeldThere(t *testing.T) {
 		b.Workload = false
 		return fixtures.With(b, change...)
 	}
+	ofMultiClusterService := func(b *karmada.Binding) {
+		b.Annotations, b.Labels = nil, map[string]string{"binding.karmada.io/managed-by": "MultiClusterService"}
+	}
 	of := func(version, kind string) func(*karmada.Binding) {
 		return func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = version, kind }
 	}
@@ -142,6 +148,8 @@ func TestServesHeld_AWorkloadOfItsPolicyIsHeldThere(t *testing.T) {
 		"held on another cluster":     {b: service(), workload: workload(fixtures.Task(fixtures.Held("m3", 2)))},
 		"of another policy":           {b: service(), workload: workload(holds, ofPolicy("till"))},
 		"of no known policy":          {b: service(func(b *karmada.Binding) { b.Annotations = nil }), workload: workload(holds, func(b *karmada.Binding) { b.Annotations = nil })},
+		"a MultiClusterService's":     {b: service(ofMultiClusterService), workload: workload(holds), want: true},
+		"that of another namespace":   {b: service(ofMultiClusterService, elsewhere), workload: workload(holds)},
 		"in another namespace":        {b: service(elsewhere), workload: workload(holds)},
 		"a workload waits for none":   {b: workload(), workload: workload(holds)},
 		"a CronJob waits for none":    {b: service(of("batch/v1", "CronJob")), workload: workload(holds)},

@@ -236,6 +236,8 @@ func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool)
 		j.s.count["bans"]++
 		j.bans(w)
 		j.releases(w, before)
+	case was == nil && back && is != nil && is.ForDependent():
+		j.violates("1: %s is on %s by a placement of its own, and gets a hold there: the scheduler takes it away", w.Binding, w.Cluster)
 	case targets(before, w.Cluster) && !back:
 		if !j.applications.writes {
 			j.leftAlone(w, before)
@@ -245,7 +247,7 @@ func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool)
 	case dropped && back:
 		j.restores(w, before)
 		j.back(w, before, after)
-	case dropped:
+	case dropped, was != nil && was.Owned() && is.ForDependent() && !back: // its own hold; those of parents may outlive it
 		j.releases(w, before)
 	}
 }

@@ -23,8 +23,8 @@ const (
 func (j *judge) releases(w world.Write, b *karmada.Binding) {
 	j.s.count["releases"]++
 	e := j.evicted[id(w.Cluster, b)]
-	if e == nil || j.bygone(w.Cluster, b) {
-		return // a deleted cluster's last act
+	if e == nil || j.bygone(w.Cluster, b) || !e.released.IsZero() {
+		return // a deleted cluster's last act, or the end of a hold that stood for parents alone
 	}
 	e.released, e.fenced = j.s.now(), j.fenced(w.Cluster)
 	j.applications.released(w.Cluster, b, e)

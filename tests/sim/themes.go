@@ -24,6 +24,7 @@ var themes = map[string]func(*generator){
 	"evacuationTaints":      (*generator).themeEvacuationTaints,
 	"crashes":               (*generator).themeCrashes,
 	"dependents":            (*generator).themeDependents,
+	"placed-dependents":     (*generator).themePlacedDependents,
 	"directly":              (*generator).themeDirectly,
 	"drains":                (*generator).themeDrains,
 	"echoes":                (*generator).themeEchoes,

@@ -161,6 +161,32 @@ func (g *generator) themeDependents() {
 	}
 }
 
+// themePlacedDependents has dependents that a placement of their own has put on the cluster of their parents: some
+// stay there, and some move before or after those.
+func (g *generator) themePlacedDependents() {
+	g.few(3)
+	g.alone(func(n int, b *Binding) { b.Needs = []string{fmt.Sprintf("cfg%d", 1+n%2)} })
+	for n := range min(2, len(g.s.Bindings)) {
+		cfg := Binding{Name: fmt.Sprintf("cfg%d-configmap", 1+n), On: []string{"m1"}, Soft: -1, Priority: int32(g.r.IntN(3))}
+		if g.one(50) {
+			cfg.On = []string{"m1", "m2"}
+		}
+		cfg.Tolerate = pick[int64](g, -1, -1, 20, stoic)
+		g.s.Bindings = append(g.s.Bindings, cfg)
+	}
+	g.s.Times["healthy"] = pick(g, 3*time.Second, 20*time.Second, time.Minute)
+	g.s.Rate = pick(g, 0.1, 1, 8)
+	at := g.between(time.Second, 10*time.Second)
+	if g.one(50) {
+		g.during(at, at+g.between(2*time.Minute, 6*time.Minute), "taint", "untaint", "m1")
+	} else {
+		g.outage("m1", at, time.Minute, 4*time.Minute)
+	}
+	if g.one(40) {
+		g.some(300, "slow-read", "slow-write", "answer-lost", "lost", "conflict")
+	}
+}
+
 // themeFollowers puts bindings back whose dependents follow slowly.
 func (g *generator) themeFollowers() {
 	g.few(3)

@@ -155,10 +155,12 @@ func own(task *karmada.Task, owner, reason string) {
 }
 
 // AddDependent adds the binding of a dependent: no scheduler places it, it follows
-// those that name it.
+// those that name it. One that stands has a placement of its own.
 func (w *World) AddDependent(b karmada.Binding) {
-	b.Placement = nil
-	w.AddBinding(b)
+	if _, stands := w.StandingBinding(b.Key); !stands {
+		b.Placement = nil
+		w.AddBinding(b)
+	}
 	defer w.lock()()
 	for _, parent := range w.bindings {
 		w.distribute(parent)
