@@ -119,17 +119,27 @@ func ofComponents(namespace, name, home string, placement object) *unstructured.
 }
 
 // sharedDependents fails a cluster on which two Deployments need the same ConfigMap. The first Deployment
-// moves at once, the second is not ready on its new cluster for a while.
+// moves at once, the second is not ready on its new cluster for a while. The first needs another ConfigMap, too, which
+// has a policy of its own and is opted out.
 //
 // It guards that the ConfigMap is held before either Deployment is evicted, stays on the old cluster while
-// either old copy is held there, and goes with the last one.
+// either old copy is held there, and goes with the last one; and that the other one stays where it is.
 //
 // Rules: R4.10-1, R4.10-2, R4.10-3, R4.10-4.
 func sharedDependents(s *scene) {
 	from, to := s.ruledPair()
-	quick, slow := needing(s.deployed("quick", from, to), "shared"), needing(s.deployed("slow", from, to), "shared")
+	quick, slow := needing(s.deployed("quick", from, to), "shared", "own"), needing(s.deployed("slow", from, to), "shared")
 	annotate(slow, faultStuckReadyAt, to+"=1")
+	placed := s.ofKind("v1", "ConfigMap", s.namespace(), "own")
+	placed.SetName("own-configmap") // as Karmada names it
+	annotate(placed, prefix+"enabled", "false")
+	s.run(placed)
 	s.run(quick, slow)
+	s.await("it knows its parent", func() (bool, string) {
+		b := s.find(keyOf(placed))
+		return len(b.Spec.RequiredBy) == 1, fmt.Sprintf("%+v", b.Spec)
+	})
+	stays := s.work(keyOf(placed), from)
 	first, last, dependent := keyOf(quick), keyOf(slow), s.namespace()+"/shared-configmap"
 	s.await("the ConfigMap is on the cluster", func() (bool, string) { return s.work(dependent, from) != nil, "" })
 	old := s.work(dependent, from)
@@ -159,6 +169,9 @@ func sharedDependents(s *scene) {
 	s.recovers(from, map[string]string{first: "Migrated", last: "Migrated"})
 	s.purged(dependent, from)
 	require.NotNil(s, s.work(dependent, to))
+	require.Empty(s, s.writesTo(keyOf(placed)))
+	require.Equal(s, []string{from}, s.find(keyOf(placed)).targets())
+	require.Equal(s, stays.UID, s.work(keyOf(placed), from).UID)
 }
 
 // serviceHeld fails a cluster with a Deployment and a Service of one policy. The Deployment is not ready on its new
@@ -239,9 +252,13 @@ func (s *scene) deployed(name, home, other string) *unstructured.Unstructured {
 	return deployment(s.namespace(), name, home, 2, oneOf(home, other))
 }
 
-// needing has a binding take a ConfigMap along.
-func needing(u *unstructured.Unstructured, name string) *unstructured.Unstructured {
-	listed, err := json.Marshal([]object{{"apiVersion": "v1", "kind": "ConfigMap", "namespace": u.GetNamespace(), "name": name}})
+// needing has a binding take ConfigMaps along.
+func needing(u *unstructured.Unstructured, names ...string) *unstructured.Unstructured {
+	var all []object
+	for _, name := range names {
+		all = append(all, object{"apiVersion": "v1", "kind": "ConfigMap", "namespace": u.GetNamespace(), "name": name})
+	}
+	listed, err := json.Marshal(all)
 	if err != nil {
 		panic(err) // it is made of strings
 	}
