@@ -221,6 +221,9 @@ func (p Preflight) manager(ctx context.Context) (*rules.ControllerManager, Check
 	}
 	m := rules.ReadControllerManager(flags)
 	c.Found = fmt.Sprintf("read the flags of %s/%s", p.ControllerNamespace, p.ControllerManager)
+	if !m.State {
+		c.Found += "; StatefulFailoverInjection is off: no state goes along (spec.failover.cluster.statePreservation)"
+	}
 	return &m, c
 }
 

@@ -216,6 +216,11 @@ func TestPreflight_SecondEvictor_FailsInEnforceAndWarnsInObserve(t *testing.T) {
 	require.Contains(t, by["Second evictor"].Found, "could not be checked")
 	by, _ = fine().look(t, rules.ModeEnforce)
 	require.Equal(t, OK, by["Second evictor"].Result, "flags read, and no task")
+	require.Contains(t, by["Karmada controllers"].Found, "no state goes along")
+	stateful := fine()
+	stateful.flags = append(stateful.flags, "--feature-gates=StatefulFailoverInjection=true")
+	by, _ = stateful.look(t, rules.ModeEnforce)
+	require.NotContains(t, by["Karmada controllers"].Found, "no state goes along")
 }
 
 // Rules: R4.15-22.

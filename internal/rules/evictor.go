@@ -35,21 +35,23 @@ type ControllerManager struct {
 	Taints bool
 	// Applications reports that its own applicationFailover controller moves workloads.
 	Applications bool
+	// State reports that it gives a new copy the state that an eviction preserves.
+	State bool
 }
 
 // ReadControllerManager reads the flags as Karmada does: its taint manager evicts only
 // with the Failover gate (off by default), --enable-taint-manager (on by default) and
 // --enable-no-execute-taint-eviction (off by default); ClusterTaintPolicies are acted
-// on only with that gate.
+// on only with that gate. The gate StatefulFailoverInjection is off by default.
 func ReadControllerManager(args []string) ControllerManager {
-	gate, manager, eviction := false, true, false
+	gate, manager, eviction, state := false, true, false, false
 	off, applications := false, true
 	for _, arg := range args {
 		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		on := !given || value == "true"
 		switch name {
 		case "feature-gates":
-			gate = gateOn(value, gate)
+			gate, state = gateOn("Failover", value, gate), gateOn("StatefulFailoverInjection", value, state)
 		case "enable-taint-manager":
 			manager = on
 		case "enable-no-execute-taint-eviction":
@@ -58,17 +60,17 @@ func ReadControllerManager(args []string) ControllerManager {
 			off, applications = leavesOut(value, "clustertaintpolicy"), !leavesOut(value, "applicationFailover")
 		}
 	}
-	out := ControllerManager{Taints: gate && !off, Applications: applications}
+	out := ControllerManager{Taints: gate && !off, Applications: applications, State: state}
 	if gate && manager && eviction {
 		out.Evicts = "karmada-controller-manager runs with --feature-gates=Failover=true, its taint manager and --enable-no-execute-taint-eviction"
 	}
 	return out
 }
 
-// gateOn reads --feature-gates for Failover; a gate that is not named stays as it was.
-func gateOn(value string, was bool) bool {
+// gateOn reads --feature-gates for one gate; a gate that is not named stays as it was.
+func gateOn(gate, value string, was bool) bool {
 	for one := range strings.SplitSeq(value, ",") {
-		if set, is := strings.CutPrefix(one, "Failover="); is {
+		if set, is := strings.CutPrefix(one, gate+"="); is {
 			was = set == "true"
 		}
 	}

@@ -428,6 +428,7 @@ func TestKarmada6925WhatTheControllerManagersFlagsAddUpTo(t *testing.T) {
 		"the gate alone":                        {args: []string{gate}, evicts: false, taints: true},
 		"the flag alone":                        {args: []string{eviction}, evicts: false, taints: false},
 		"both":                                  {args: []string{"/bin/karmada-controller-manager", gate, eviction}, evicts: true, taints: true},
+		"the gate of preserved state, with it":  {args: []string{"--feature-gates=StatefulFailoverInjection=true,Failover=true"}, evicts: false, taints: true},
 		"the gate among others":                 {args: []string{"--feature-gates=A=false,Failover=true", "--enable-no-execute-taint-eviction"}, evicts: true, taints: true},
 		"the gate off":                          {args: []string{"--feature-gates=Failover=false", eviction}, evicts: false, taints: false},
 		"the taint manager off":                 {args: []string{gate, eviction, "--enable-taint-manager=false"}, evicts: false, taints: true},
@@ -440,6 +441,7 @@ func TestKarmada6925WhatTheControllerManagersFlagsAddUpTo(t *testing.T) {
 			require.Equal(t, tc.evicts, got.Evicts != "", got.Evicts)
 			require.Equal(t, tc.taints, got.Taints)
 			require.Equal(t, !strings.Contains(name, "only some"), got.Applications)
+			require.Equal(t, strings.Contains(name, "preserved state"), got.State)
 		})
 	}
 }
