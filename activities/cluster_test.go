@@ -159,7 +159,19 @@ func TestTaintsFollowTheRulesAndTheMode(t *testing.T) {
 		"the failover observes":    {ask: failoverObserves, refused: reason.ModeObserve},
 		"the worker observes":      {world: workerObserves, refused: reason.ModeObserve},
 		"the rule matches no more": {world: recovered, refused: reason.ClusterRecovered},
-		"opted out":                {world: (*bench).optOutCluster, refused: reason.ClusterRecovered},
+		"its window is longer now": {
+			world: func(b *bench) {
+				b.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Taints[0].AddOnMatch = 2 * time.Minute })
+			},
+			refused: reason.ClusterRecovered,
+		},
+		"its window is shorter now": {
+			world: func(b *bench) {
+				b.world.ChangeRule("not-ready", func(r *rules.Rule) { r.Taints[0].AddOnMatch = time.Second })
+			},
+			writes: 1,
+		},
+		"opted out": {world: (*bench).optOutCluster, refused: reason.ClusterRecovered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -187,7 +187,7 @@ func (a observer) cordoning(ctx context.Context, c karmada.Cluster) (map[rules.W
 		return nil, nil
 	}
 	list, err := a.recent().Rules(ctx)
-	return matchingNow(c, list, rules.ExternalProbeAbsent), err
+	return windowsOf(askedNow(c, list, rules.ExternalProbeAbsent)), err
 }
 
 // health judges the new copies. Where nothing is missing but replicas of clusters that came, the Works there say whether

@@ -157,8 +157,9 @@ func (a tainter) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest
 	if reason, why := a.planOrdered(&w, r); reason != "" {
 		return w, reason, why
 	}
-	matching := matchingNow(c, list, r.ExternalProbe)
-	if reason, why := a.planAdds(&w, r, matching); reason != "" {
+	asked := askedNow(c, list, r.ExternalProbe)
+	matching := windowsOf(asked)
+	if reason, why := a.planAdds(&w, r, asked); reason != "" {
 		return w, reason, why
 	}
 	w.Remove = ourRemovals(c, r)
@@ -173,8 +174,9 @@ func (a tainter) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest
 	return w, "", ""
 }
 
-// planAdds keeps those of the requested taints whose rule still matches, and the evacuation taint.
-func (a tainter) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.WindowKey]bool) (reason.Reason, string) {
+// planAdds keeps those of the requested taints whose rule still matches, and asks for no longer a window by now, and the
+// evacuation taint.
+func (a tainter) planAdds(w *TaintWrite, r TaintRequest, asked []rules.RuleObservation) (reason.Reason, string) {
 	put := r.EvacuationTaint == EvacuationTaintPut
 	if (len(r.Add) > 0 || put) && !a.enforcing(r.Mode, w.Cluster) {
 		return reason.ModeObserve, "this worker's own config says observe for this cluster"
@@ -185,8 +187,12 @@ func (a tainter) planAdds(w *TaintWrite, r TaintRequest, matching map[rules.Wind
 			return cause, why
 		}
 	}
+	matching := windowsOf(asked)
 	for _, o := range r.Add {
-		if matching[o.Key()] && w.Cluster.Writable(o.Taint.Effect) && !isTaken(w, o, matching) {
+		same := func(now rules.RuleObservation) bool {
+			return now.Key() == o.Key() && now.Taint.AddOnMatch <= o.Taint.AddOnMatch
+		}
+		if slices.ContainsFunc(asked, same) && w.Cluster.Writable(o.Taint.Effect) && !isTaken(w, o, matching) {
 			w.Add, w.AddRules = append(w.Add, o.Taint), append(w.AddRules, o.Rule)
 		}
 	}
@@ -243,10 +249,9 @@ func askedNow(c karmada.Cluster, list []rules.Rule, w rules.ExternalProbe) (aske
 	return asked
 }
 
-// matchingNow are the windows of those taints.
-func matchingNow(c karmada.Cluster, list []rules.Rule, w rules.ExternalProbe) map[rules.WindowKey]bool {
+func windowsOf(asked []rules.RuleObservation) map[rules.WindowKey]bool {
 	matching := map[rules.WindowKey]bool{}
-	for _, o := range askedNow(c, list, w) {
+	for _, o := range asked {
 		matching[o.Key()] = true
 	}
 	return matching

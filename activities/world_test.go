@@ -328,7 +328,7 @@ func failing(t *testing.T) *bench {
 
 func (b *bench) ripe() []rules.RuleObservation {
 	return []rules.RuleObservation{{
-		Rule: "not-ready", Match: rules.Matches, Taint: karmada.RuleTaint{Key: downKey, Effect: corev1.TaintEffectNoExecute},
+		Rule: "not-ready", Match: rules.Matches, Taint: karmada.RuleTaint{Key: downKey, Effect: corev1.TaintEffectNoExecute, AddOnMatch: time.Minute},
 	}}
 }
 
