@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -561,4 +562,70 @@ func TestMalformedSignalsToAFailoverChangeNothing(t *testing.T) {
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 	require.Len(t, s.world.Log("evict"), 1)
 	require.Len(t, r.Attempts[0].Results, 1)
+}
+
+// What a cancel has left to an operator is that operator's also while the failover is stopped, before the cluster is back.
+//
+// Rules: R4.9-49.
+func TestStopped_AnOrderAboutWhatTheCancelLeft_IsCarriedOut(t *testing.T) {
+	s, key := outage(t, 20*time.Minute)
+	s.world.HealthyAfter = 20 * time.Minute
+	s.at(3*time.Minute, func() { s.must(workflows.UpdateCancel, karmada.BindingKey{}, false) })
+	s.at(5*time.Minute, func() {
+		require.Equal(t, phase.FailoverStopped, s.status().Phase)
+		require.Equal(t, karmada.TaskReasonNeedsOperator, s.world.Peek(key).Tasks[0].Reason)
+	})
+	s.refuses(5*time.Minute, key, "m1 fails again by rule not-ready")
+	s.at(6*time.Minute, func() { s.must(workflows.UpdateRelease, key, false) })
+	s.at(7*time.Minute, func() {
+		require.Equal(t, phase.FailoverStopped, s.status().Phase)
+		require.Empty(t, s.world.Peek(key).Tasks)
+	})
+	s.run()
+	require.Equal(t, phase.FailoverCancelled, s.report.Ended)
+	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated}, outcomes(s.report))
+}
+
+// A release whose answer was lost stands. An order against it does not take that for another hand's work: the old copy
+// is followed until it is gone.
+//
+// Rules: R4.9-58.
+func TestReleaseWhoseAnswerIsLost_AnOrderComesAgainstIt_FollowsTheOldCopy(t *testing.T) {
+	for _, verb := range []string{workflows.UpdateCancel, workflows.UpdatePutBack} {
+		t.Run(verb, func(t *testing.T) {
+			s, key := outage(t, 15*time.Minute)
+			s.world.BacksOff = true
+			away := false
+			s.at(0, func() { s.acts.Reader = silent{s.world, &away} })
+			s.world.Lost = func(op, _ string) bool {
+				away = away || op == "release"
+				return op == "release"
+			}
+			s.at(3*time.Minute, func() {
+				require.Empty(t, s.world.Peek(key).Tasks)
+				require.Equal(t, phase.MigrationReleasing, s.status().Migrations[key.String()].Phase)
+				s.orderOne(verb, key, false)
+			})
+			s.at(3*time.Minute+20*time.Second, func() { away = false })
+			s.run()
+			r := s.report.Attempts[0].Results[0]
+			require.Equal(t, phase.OutcomeMigrated, r.Outcome)
+			require.NotEqual(t, reason.ForeignTask, r.Reason, r.Cause)
+			require.Len(t, s.world.Copies(key), 1)
+		})
+	}
+}
+
+// silent is an API server that answers no question about a binding while it is away.
+type silent struct {
+	activities.Reader
+	away *bool
+}
+
+// Binding is not answered while the API server is away.
+func (r silent) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Binding, error) {
+	if *r.away {
+		return karmada.Binding{}, karmada.ErrUnreachable
+	}
+	return r.Reader.Binding(ctx, key)
 }

@@ -423,6 +423,7 @@ func TestAQuestionThatNobodyAnswersExpiresIntoStayingPut(t *testing.T) {
 		s.acts.Settings.Approval = queue.ApprovalRules{} // the rules go; it stays all the same
 		s.world.AddCluster("new")
 	})
+	s.at(16*time.Minute, func() { s.ordered(workflows.UpdateSnooze, snooze(queue.ScopeOf(key), "2m")) })
 	s.at(25*time.Minute, func() {
 		require.Empty(t, s.world.Log("evict"))
 		require.Equal(t, reason.ApprovalExpired, queued(s.status(), key).Reason)

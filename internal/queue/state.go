@@ -33,6 +33,7 @@ func (q *Queue) advance(now time.Time, i *Item, askFor time.Duration) (c Change)
 	switch due, d := q.Due(now, i); {
 	case !d.Affected:
 		c.Blocked = q.unmoved(i, d.Reason)
+	case i.State == Blocked && i.Reason == reason.ApprovalExpired: // whatever changes (R4.6-31)
 	case now.Before(due):
 		i.State, i.Reason, i.Affected, i.AskedAt = Tolerating, q.whyNotDue(i, due), true, time.Time{}
 	case i.State == Blocked:
@@ -50,7 +51,7 @@ func (q *Queue) advance(now time.Time, i *Item, askFor time.Duration) (c Change)
 func (q *Queue) retry(now time.Time, i *Item, askFor time.Duration) bool {
 	expired := i.expire(now, askFor)
 	switch {
-	case i.Reason == reason.ApprovalExpired || now.Before(i.RetryAt):
+	case expired || now.Before(i.RetryAt):
 	case q.IsPaused(i.Key):
 		i.pause()
 	default:

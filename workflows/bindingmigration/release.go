@@ -27,10 +27,21 @@ type releaser struct {
 }
 
 // releaseCalledOff reports whether an order came against the release before the task was dropped: it
-// goes back to where that is obeyed. With its cluster gone there is nothing to obey.
+// goes back to where that is obeyed. With its cluster gone there is nothing to obey. Where a release may stand whose
+// answer was lost, a look tells: the task that it dropped was dropped by no other hand.
 func (rl *releaser) releaseCalledOff() bool {
 	if rl.st.SourceGone || rl.st.Intent.Releases() || (!rl.st.Intent.PutsBack() && rl.st.Intent.Cancelled == nil) {
 		return false
+	}
+	if rl.st.Released.MayStand() {
+		o, ok := rl.looks.look("see whether the release of " + rl.st.Ref.Key.String() + " stands")
+		switch {
+		case !ok:
+			rl.wait(rl.st.Terms.Recheck, "try again to see whether the release stands")
+			return true
+		case !o.Gone && !o.Held && !o.Targeted:
+			return false // the release finds that out as well, and follows the old copy
+		}
 	}
 	if rl.st.Directly() {
 		rl.on(phase.EventFenceAsked)

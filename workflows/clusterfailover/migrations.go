@@ -173,7 +173,11 @@ func (ms *migrations) own(m workflows.Migration) {
 	// Its outcome is the migration's to tell, not the queue's.
 	ms.st.Items = slices.DeleteFunc(ms.st.Items, func(i queue.Item) bool { return i.Key == m.Key && i.UID == m.UID })
 	if ms.closing() {
-		ms.signal(m, workflows.SignalRecover, workflows.Recover{Attempt: ms.st.Attempt, Cancelled: ms.st.Stopped, PutBack: ms.st.StopPutBack})
+		recover := workflows.Recover{Attempt: ms.st.Attempt, Cancelled: ms.st.Stopped, PutBack: ms.st.StopPutBack}
+		if m.Named { // an operator's order about this binding, given after the stop
+			recover.Cancelled, recover.PutBack = nil, false
+		}
+		ms.signal(m, workflows.SignalRecover, recover)
 	} else if p := ms.st.PausedBy(m.Key); p != nil && !m.Placed {
 		ms.signal(m, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: p.Order}, Verb: workflows.UpdatePause})
 	}
