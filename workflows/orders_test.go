@@ -15,6 +15,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -628,4 +629,44 @@ func (r silent) Binding(ctx context.Context, key karmada.BindingKey) (karmada.Bi
 		return karmada.Binding{}, karmada.ErrUnreachable
 	}
 	return r.Reader.Binding(ctx, key)
+}
+
+// An order about a held copy of which nothing is held is refused, and is no outcome of that binding.
+//
+// Rules: R4.9-36.
+func TestOrderAboutAHeldCopy_NothingIsHeld_IsRefused(t *testing.T) {
+	s, _ := outage(t, 5*time.Minute)
+	other := s.bind("other", []string{"m3"}, "m3", "m4")
+	for at, verb := range map[time.Duration]string{2 * time.Minute: workflows.UpdatePutBack, 3 * time.Minute: workflows.UpdateRelease} {
+		var ordered *answer
+		s.at(at, func() { ordered = s.orderOne(verb, other, false) })
+		s.at(at+11*time.Second, func() { require.ErrorContains(t, ordered.err, "no Lifeboat task holds a copy on m1", verb) })
+	}
+	s.play()
+	require.Equal(t, map[string]phase.Outcome{"app": phase.OutcomeMigrated}, outcomes(s.report))
+}
+
+// A move ends while an order about it waits for the main loop: its end is no answer to what nobody has told it.
+func TestRelease_OrderedWhileTheMoveEnds_IsAnsweredWhenItIsCarriedOut(t *testing.T) {
+	s, key := outage(t, 15*time.Minute)
+	s.purging(key, karmada.PurgeNever)
+	s.slow = map[string]time.Duration{activities.NameAssessCluster: 6 * time.Second}
+	var ordered *answer
+	s.world.OnWrite = func(w world.Write, _, _ karmada.Binding) {
+		if w.Op != "evict" {
+			return
+		}
+		s.at(s.settings.Terms.MinHealthy, func() {
+			s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterRecovered, workflows.Order{})
+		})
+		s.at(s.settings.Terms.MinHealthy+time.Second, func() {
+			require.Equal(t, phase.MigrationAwaitingHealth, s.status().Migrations[key.String()].Phase)
+			ordered = s.orderOne(workflows.UpdateRelease, key, false)
+		})
+	}
+	s.at(5*time.Minute, func() {
+		require.NoError(t, ordered.err)
+		require.Len(t, s.world.Log("release"), 1)
+	})
+	s.play()
 }

@@ -141,7 +141,7 @@ func (f *failover) reported(r activities.MigrationReport) {
 		return
 	}
 	r = st.Move.CalledOff(r)
-	f.held.Reported(r)
+	f.held.Reported(r, func(string) bool { return false })
 	f.trail.AddActs(workflows.BindingMigrationID(f.instance, st.Cluster, r.Key), r)
 	f.stale = f.stale || st.Move.Placed != r.Placed || r.Result != nil
 	st.Move.Progressed(r, f.now())

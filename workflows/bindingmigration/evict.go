@@ -173,11 +173,22 @@ func (m *migration) verified(look activities.Observation) {
 	case m.st.Adopts() && look.LastCopy && m.st.Intent.Cancelled == nil:
 		m.holdBeside()
 	case m.st.Intent.CallsOff():
-		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.CallOffReason()})
+		why := m.st.Intent.CallOffReason()
+		m.refuseUnheld()
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: why})
 	case look.Targeted:
+		m.refuseUnheld()
 		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Unverified, Message: notStood(m.st.Said)})
 	default:
+		m.refuseUnheld()
 		m.end(record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
+	}
+}
+
+// refuseUnheld refuses an order about a held copy that has begun this migration: there is none.
+func (m *migration) refuseUnheld() {
+	if m.st.Ref.Named {
+		m.st.Intent.Refuse("no Lifeboat task holds a copy on " + m.st.Ref.Cluster)
 	}
 }
 

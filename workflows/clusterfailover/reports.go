@@ -1,6 +1,7 @@
 package clusterfailover
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -36,6 +37,9 @@ func (ms *migrations) progressed(r activities.MigrationReport, m workflows.Migra
 	ms.note(m)
 }
 
+// unheld are the outcomes of a migration that found no task of Lifeboat's.
+var unheld = []phase.Outcome{phase.OutcomeAbandoned, phase.OutcomeMovedByOthers}
+
 func (ms *migrations) finished(r activities.MigrationReport, m workflows.Migration, known bool) {
 	ms.draining.banned(r.Result.Banned)
 	if r.FailoverID != ms.st.FailoverID {
@@ -44,7 +48,7 @@ func (ms *migrations) finished(r activities.MigrationReport, m workflows.Migrati
 	}
 	switch {
 	case !known && r.Result.Outcome == phase.OutcomeBlocked:
-	case m.Named && r.Result.Outcome == phase.OutcomeAbandoned:
+	case m.Named && slices.Contains(unheld, r.Result.Outcome):
 		// Nothing of Lifeboat's stood: what became of it before stays on record.
 	case r.Result.Outcome == phase.OutcomeBlocked:
 		ms.blocked(r, m)

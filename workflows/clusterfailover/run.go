@@ -3,6 +3,7 @@ package clusterfailover
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -73,6 +74,11 @@ type failoverOrders struct {
 
 func (o failoverOrders) none() bool {
 	return o.cancel == nil && o.resume == nil && len(o.bindings) == 0 && len(o.scoped) == 0 && len(o.confirmations) == 0 && o.enforce == nil
+}
+
+// isUntold reports whether an order about one binding has yet to reach its migration.
+func (o *failoverOrders) isUntold(id string) bool {
+	return slices.ContainsFunc(o.bindings, func(v bindingVerb) bool { return v.ID == id })
 }
 
 // bindingVerb is an operator's order about one binding, by the update's name.

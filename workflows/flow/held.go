@@ -49,14 +49,14 @@ func (h *HeldOrders) Await(ctx workflow.Context, verb string, o workflows.Bindin
 	return ask.Answer, ask.Err
 }
 
-// Reported answers the orders that a migration's report decides.
-func (h *HeldOrders) Reported(r activities.MigrationReport) {
+// Reported answers the orders that a migration's report decides: none that it was not told yet.
+func (h *HeldOrders) Reported(r activities.MigrationReport, untold func(id string) bool) {
 	for _, ask := range h.asks {
 		switch {
 		case ask.order.Binding != r.Key:
 		case r.RefusedID == ask.order.ID:
 			ask.End("", Refused(r.Refused))
-		case r.Result != nil:
+		case r.Result != nil && !untold(ask.order.ID):
 			ask.ended(*r.Result)
 		}
 	}

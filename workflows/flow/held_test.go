@@ -21,7 +21,7 @@ func TestHeldOrders_RefusedAfterTheEndOfTheMigration_KeepTheirAnswer(t *testing.
 		order := workflows.BindingOrder{Binding: karmada.BindingKey{Namespace: "shop", Name: "cart"}}
 		order.ID = "put-back-1"
 		workflow.Go(ctx, func(workflow.Context) {
-			held.Reported(activities.MigrationReport{Key: order.Binding, Result: &record.Result{Key: order.Binding, Outcome: phase.OutcomeRestored}})
+			held.Reported(activities.MigrationReport{Key: order.Binding, Result: &record.Result{Key: order.Binding, Outcome: phase.OutcomeRestored}}, func(string) bool { return false })
 			held.Refuse(order.ID, flow.Refused("it does not run"))
 		})
 		answer, err := held.Await(ctx, workflows.UpdatePutBack, order, "sent")
