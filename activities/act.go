@@ -167,6 +167,11 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 		if !plan.OK {
 			return refused(plan.Reason, plan.Message), nil
 		}
+		if !r.PutBack && len(plan.Away)+len(plan.Shrunk) > 0 { // a put-back has looked
+			if why, err := a.oldCopyGone(ctx, b, r.Cluster, r.OldWork); err != nil || why != "" {
+				return refused(reason.RestoreUnanswered, why), err
+			}
+		}
 		out, err := written(a.Writer.Restore(ctx, RestoreWrite{
 			Binding: b, Cluster: r.Cluster, Others: plan.Others, Replicas: plan.Replicas, Away: plan.Away, Shrunk: plan.Shrunk,
 			Now: a.clock.Now(), Reschedule: plan.Reschedule,

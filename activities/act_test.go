@@ -500,3 +500,27 @@ func TestEvents_EvictedBlockedRestored_NameTheWorkload(t *testing.T) {
 	}
 	require.Equal(t, map[string]karmada.Resource{"EvictWorkloadFromClusterBlocked": want, "EvictWorkloadFromClusterSucceed": want}, got)
 }
+
+// One that is placed, and to which Karmada dispatches nothing, is taken back whole: without the hold the scheduler might
+// prefer the new target. Where the old copy is gone the new one is all there is.
+//
+// Rules: R4.9-12, R4.9-21.
+func TestRestore_OfWhatIsNotDispatched_TakesTheNewTargetAway(t *testing.T) {
+	for name, gone := range map[string]bool{"the old copy stands": false, "the old copy is gone": true} {
+		t.Run(name, func(t *testing.T) {
+			b, ref := moved(t)
+			b.world.Change(ref.Key, func(x *karmada.Binding) { x.DispatchingSuspended = true })
+			recovered(b)
+			if gone {
+				ref.OldWork = &karmada.Work{UID: "another"}
+			}
+			out := b.restore(activities.RestoreRequest{MigrationRef: ref})
+			if gone {
+				require.Equal(t, reason.RestoreUnanswered, out.Reason, out.Message)
+				return
+			}
+			require.Equal(t, reason.Written, out.Reason, out.Message)
+			require.Equal(t, []string{"m1"}, karmada.TargetNames(b.world.Peek(ref.Key).Clusters))
+		})
+	}
+}

@@ -43,7 +43,8 @@ type RestorePlan struct {
 	// Others are survivors that the scheduler's no-fit answer emptied.
 	Others []karmada.TargetCluster `json:"others,omitempty"`
 	// Away are targets that came since the eviction, Shrunk those that grew, with the
-	// replicas that they had; only a put-back has them.
+	// replicas that they had: of a put-back, and of a binding that is not placed, where
+	// the scheduler might prefer them to the copy that no hold protects any more.
 	Away   []string                `json:"away,omitempty"`
 	Shrunk []karmada.TargetCluster `json:"shrunk,omitempty"`
 	// Reschedule sets rescheduleTriggeredAt: without it a scheduler that stands at a
@@ -69,7 +70,7 @@ func (in RestoreInput) plan() RestorePlan {
 		return plan
 	}
 	plan := RestorePlan{OK: true, Replicas: min(in.replicas(), in.Binding.Replicas)}
-	if in.PutBack {
+	if in.PutBack || !in.StraightBack && in.knowsBefore() {
 		plan.Away, plan.Shrunk = in.undo()
 		in.Binding = in.Binding.Without(plan.Away)
 	}

@@ -101,7 +101,7 @@ func TestPlanRestore(t *testing.T) {
 		},
 		"a stuck placement is taken back": {
 			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
-			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
+			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas, m2 goes", Away: []string{"m2"}},
 		},
 		"a placement in its first pass is waited for": {
 			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 3)},
@@ -109,7 +109,7 @@ func TestPlanRestore(t *testing.T) {
 		},
 		"one to which Karmada dispatches nothing is taken back": {
 			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 4), func(b *karmada.Binding) { b.DispatchingSuspended = true }},
-			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back"},
+			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas, m2 goes", Away: []string{"m2"}},
 		},
 		"growth of a survivor is a placement, too": {
 			before: split(), now: []func(*karmada.Binding){succeeded, generation(4, 3), func(b *karmada.Binding) {
