@@ -160,17 +160,12 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 		if r.Named {
 			held.Reason = karmada.TaskReason // no longer off limits
 		}
-		plan := proof.PlanRestore(proof.RestoreInput{
+		plan, err := a.plan(ctx, r, proof.RestoreInput{
 			Binding: b, Failed: r.Cluster, Task: held, Baseline: r.baseline(b), Cluster: source,
 			Fleet: fleet, Karmada: a.settings.Karmada, StraightBack: r.EvenIfPlaced, PutBack: r.PutBack,
 		})
-		if !plan.OK {
-			return refused(plan.Reason, plan.Message), nil
-		}
-		if !r.PutBack && len(plan.Away)+len(plan.Shrunk) > 0 { // a put-back has looked
-			if why, err := a.oldCopyGone(ctx, b, r.Cluster, r.OldWork); err != nil || why != "" {
-				return refused(reason.RestoreUnanswered, why), err
-			}
+		if err != nil || !plan.OK {
+			return refused(plan.Reason, plan.Message), err
 		}
 		out, err := written(a.Writer.Restore(ctx, RestoreWrite{
 			Binding: b, Cluster: r.Cluster, Others: plan.Others, Replicas: plan.Replicas, Away: plan.Away, Shrunk: plan.Shrunk,
@@ -184,6 +179,18 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 		}
 		return out, err
 	})
+}
+
+// plan plans a restore. One that takes a new target away needs the old copy; a put-back has looked for it already.
+func (a restorer) plan(ctx context.Context, r RestoreRequest, in proof.RestoreInput) (proof.RestorePlan, error) {
+	plan := proof.PlanRestore(in)
+	if r.PutBack || len(plan.Away)+len(plan.Shrunk) == 0 {
+		return plan, nil
+	}
+	if why, err := a.oldCopyGone(ctx, in.Binding, r.Cluster, r.OldWork); err != nil || why != "" {
+		return proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: why}, err
+	}
+	return plan, nil
 }
 
 // HoldAgain puts Lifeboat's task on a binding whose restored cluster the scheduler took out, or from

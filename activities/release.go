@@ -150,19 +150,16 @@ func (a releaser) whyNotYet(
 	case r.Ordered || look.Purge == karmada.PurgeDirectly:
 		return reason.None, "", nil
 	}
-	if v, err := a.servesHeldParent(ctx, b, r.Cluster); err != nil || !v.OK {
-		return v.Reason, v.Message, err
-	}
 	source, _ := find(fleet, r.Cluster, r.ClusterUID)
 	return a.servesOthers(ctx, r, b, source)
 }
 
 // servesOthers keeps the old copy of what comes with a workload, a Service or a ConfigMap, for as long as that of the
 // workload is held, which may serve until then, or has yet to leave a cluster that answers. Where none of them has moved
-// off one that has recovered, it is to go back there.
+// off one that has recovered, it is to go back there. So does what a parent lists as its dependent.
 func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada.Binding, source karmada.Cluster) (reason.Reason, string, error) {
-	if !proof.Follows(b) {
-		return reason.None, "", nil
+	if v, err := a.servesHeldParent(ctx, b, r.Cluster); err != nil || !v.OK || !proof.Follows(b) {
+		return v.Reason, v.Message, err
 	}
 	var s servedBy
 	err := a.in(ctx, b.Key.Namespace, func(other *karmada.Binding) { s.add(b, other, source, r.QueuedAt) })

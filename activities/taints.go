@@ -187,12 +187,8 @@ func (a tainter) planAdds(w *TaintWrite, r TaintRequest, asked []rules.RuleObser
 			return cause, why
 		}
 	}
-	matching := windowsOf(asked)
 	for _, o := range r.Add {
-		same := func(now rules.RuleObservation) bool {
-			return now.Key() == o.Key() && now.Taint.AddOnMatch <= o.Taint.AddOnMatch
-		}
-		if slices.ContainsFunc(asked, same) && w.Cluster.Writable(o.Taint.Effect) && !isTaken(w, o, matching) {
+		if w.Cluster.Writable(o.Taint.Effect) && isAsked(w, o, asked) {
 			w.Add, w.AddRules = append(w.Add, o.Taint), append(w.AddRules, o.Rule)
 		}
 	}
@@ -205,8 +201,17 @@ func (a tainter) planAdds(w *TaintWrite, r TaintRequest, asked []rules.RuleObser
 	return "", ""
 }
 
+// isAsked reports whether a rule still asks for its taint, after no longer a window than when that was found to be over, and
+// no other has it.
+func isAsked(w *TaintWrite, o rules.RuleObservation, asked []rules.RuleObservation) bool {
+	return !isTaken(w, o, asked) && slices.ContainsFunc(asked, func(now rules.RuleObservation) bool {
+		return now.Key() == o.Key() && now.Taint.AddOnMatch <= o.Taint.AddOnMatch
+	})
+}
+
 // isTaken reports whether another rule puts a taint in this write, or has put it and still asks for it.
-func isTaken(w *TaintWrite, o rules.RuleObservation, matching map[rules.WindowKey]bool) bool {
+func isTaken(w *TaintWrite, o rules.RuleObservation, asked []rules.RuleObservation) bool {
+	matching := windowsOf(asked)
 	same := func(t karmada.RuleTaint) bool { return t.Key == o.Taint.Key && t.Effect == o.Taint.Effect }
 	stands := karmada.HasTaint(w.Cluster.Taints, o.Taint.Key, o.Taint.Effect)
 	return slices.ContainsFunc(w.Add, same) || stands && slices.ContainsFunc(w.Cluster.Added, func(t karmada.AddedTaint) bool {

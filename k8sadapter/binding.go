@@ -308,6 +308,9 @@ func aggregatedItem(raw json.RawMessage, of karmada.Resource) karmada.Aggregated
 	status.read("observedGeneration", &item.ObservedGeneration)
 	status.read("replicas", &item.Replicas)
 	status.read("readyReplicas", &item.ReadyReplicas)
+	if of.Group() == "apps" && of.Kind == "DaemonSet" {
+		status.read("desiredNumberScheduled", &item.DesiredPods)
+	}
 	item.Malformed = d.malformed()
 	return item
 }

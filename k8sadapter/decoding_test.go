@@ -176,6 +176,15 @@ func TestDecodeBinding_CountThatIsNoNumber(t *testing.T) {
 	require.NotEmpty(t, read("argoproj.io/v1alpha1", `"fine"`).Malformed)
 }
 
+// Rules: R4.7-26.
+func TestDecodeBinding_DesiredPods_AreThoseOfADaemonSet(t *testing.T) {
+	for kind, want := range map[string]*int64{"DaemonSet": fixtures.Ptr(int64(0)), "Deployment": nil} {
+		b := DecodeBinding([]byte(`{"metadata":{"name":"b","namespace":"n","uid":"u"},"spec":{"resource":{"apiVersion":"apps/v1","kind":"` + kind + `","name":"x"}},
+			"status":{"aggregatedStatus":[{"clusterName":"m2","status":{"desiredNumberScheduled":0,"numberReady":0}}]}}`))
+		require.Equal(t, want, b.Status.Aggregated[0].DesiredPods, kind)
+	}
+}
+
 // Rules: R4.6-19.
 func TestDecodeBinding_WithoutTheLabelOfAPolicyOrManager_IsUnclaimed(t *testing.T) {
 	for label, want := range map[string]bool{

@@ -154,6 +154,8 @@ type AggregatedItem struct {
 	ObservedGeneration *int64
 	Replicas           *int64
 	ReadyReplicas      *int64
+	// DesiredPods is a DaemonSet's desiredNumberScheduled: on so many nodes a pod of it is to run.
+	DesiredPods *int64
 	// Status is the copy's own status, as it was collected; nil where none was, and in
 	// what the watch keeps.
 	Status    json.RawMessage

@@ -98,6 +98,8 @@ func (in HealthInput) prove(t karmada.TargetCluster) reason.Verdict {
 		return Refuse(reason.NotHealthy, "its status on %s cannot be understood: %s", t.Name, item.Malformed)
 	case stale(in.Binding, item):
 		return Refuse(reason.NotHealthy, "%s reports on an older generation of it than %d", t.Name, *item.Generation)
+	case desiredPods(item) == 0 && desiredPods(in.Binding.Item(in.Failed)) > 0: // Karmada calls it healthy
+		return Refuse(reason.NotHealthy, "no node of %s takes a pod of it, as those of %s did", t.Name, in.Failed)
 	}
 	// The count says more than Karmada's word: a Deployment with one of two ready is Unhealthy.
 	want := in.wanted(t, item)
@@ -108,6 +110,14 @@ func (in HealthInput) prove(t karmada.TargetCluster) reason.Verdict {
 		return Refuse(reason.NotHealthy, "its copy on %s is %s", t.Name, describe(item))
 	}
 	return reason.Verdict{OK: true, Reason: reason.Healthy}
+}
+
+// desiredPods is on how many nodes a pod of a DaemonSet is to run, -1 where that is not known.
+func desiredPods(item *karmada.AggregatedItem) int64 {
+	if item == nil || item.DesiredPods == nil {
+		return -1
+	}
+	return *item.DesiredPods
 }
 
 func (in HealthInput) noWorse(t karmada.TargetCluster) reason.Verdict {

@@ -279,6 +279,31 @@ func statefulSet(items []karmada.AggregatedItem, targets ...string) *karmada.Bin
 	return with(duplicated(targets...), reports(items...), func(b *karmada.Binding) { b.Resource.Kind = "StatefulSet" })
 }
 
+// Rules: R4.7-26.
+func TestHealthy_DaemonSetWithoutAPod_ProvesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		old, now *int64
+		ok       bool
+	}{
+		"as on the old cluster":           {old: fixtures.Ptr(int64(3)), now: fixtures.Ptr(int64(1)), ok: true},
+		"no node takes one":               {old: fixtures.Ptr(int64(3)), now: fixtures.Ptr(int64(0))},
+		"no node of either took one":      {old: fixtures.Ptr(int64(0)), now: fixtures.Ptr(int64(0)), ok: true},
+		"what the old one had is unknown": {now: fixtures.Ptr(int64(0)), ok: true},
+		"how many there are is unknown":   {old: fixtures.Ptr(int64(3)), ok: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := fixtures.Duplicated("m2")
+			b.Resource.Kind, b.Replicas, b.Workload = "DaemonSet", 0, false
+			b.Status.Aggregated = []karmada.AggregatedItem{
+				{Cluster: "m1", Applied: true, Health: karmada.HealthHealthy, DesiredPods: c.old},
+				{Cluster: "m2", Applied: true, Health: karmada.HealthHealthy, DesiredPods: c.now, Generation: fixtures.Ptr(int64(1)), ObservedGeneration: fixtures.Ptr(int64(1))},
+			}
+			v := proof.Healthy(proof.HealthInput{Binding: b, Failed: "m1", Baseline: was()})
+			require.Equal(t, c.ok, v.OK, v.Message)
+		})
+	}
+}
+
 // Rules: R4.7-43.
 func TestHealthy_StatefulSetWithoutObservedGeneration(t *testing.T) {
 	item := func(health karmada.Health, ready int64) karmada.AggregatedItem {

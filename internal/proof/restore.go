@@ -70,10 +70,8 @@ func (in RestoreInput) plan() RestorePlan {
 		return plan
 	}
 	plan := RestorePlan{OK: true, Replicas: min(in.replicas(), in.Binding.Replicas)}
-	if in.PutBack || !in.StraightBack && in.knowsBefore() {
-		plan.Away, plan.Shrunk = in.undo()
-		in.Binding = in.Binding.Without(plan.Away)
-	}
+	plan.Away, plan.Shrunk = in.undo()
+	in.Binding = in.Binding.Without(plan.Away)
 	plan.Others = in.others()
 	home := in.home()
 	switch here := in.Binding.ObservedGroup(); {
@@ -152,9 +150,13 @@ func (in RestoreInput) beingPlaced() bool {
 	return slices.ContainsFunc(in.Binding.Clusters, in.Baseline.exceeded)
 }
 
-// undo is what a put-back takes away: clusters that came since the eviction, and
-// what others grew by. A target with a task of its own is left to that migration.
+// undo is what a restore takes away: clusters that came since the eviction, and
+// what others grew by. A target with a task of its own is left to that migration. What the
+// scheduler takes straight back it takes back itself.
 func (in RestoreInput) undo() (away []string, shrunk []karmada.TargetCluster) {
+	if !in.PutBack && (in.StraightBack || !in.knowsBefore()) {
+		return nil, nil
+	}
 	for _, t := range in.survivors() {
 		at := slices.IndexFunc(in.Baseline.Clusters, func(was karmada.TargetCluster) bool { return was.Name == t.Name })
 		switch {
