@@ -670,3 +670,53 @@ func TestRelease_OrderedWhileTheMoveEnds_IsAnsweredWhenItIsCarriedOut(t *testing
 	})
 	s.play()
 }
+
+// Of cancel and resume the newer counts, also while the main loop waits for something else and has carried out neither.
+//
+// Rules: R4.9-58.
+func TestCancelAndResume_WhileTheMainLoopWaits_TheNewerCounts(t *testing.T) {
+	wakes := func(s *story) { s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterRecovered, workflows.Order{}) }
+	cancel := func(s *story) *answer {
+		return s.tellFailover(workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "stop"}}})
+	}
+	resume := func(s *story) *answer { return s.orderAs(workflows.UpdateResume, workflows.Order{Who: "joe", Reason: "go on"}) }
+	for name, c := range map[string]struct {
+		stopped       bool // before both
+		first, second func(*story) *answer
+		want          phase.Failover
+	}{
+		"resume, then cancel": {stopped: true, first: resume, second: cancel, want: phase.FailoverStopped},
+		"cancel, then resume": {first: cancel, second: resume, want: phase.FailoverSuspected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := outage(t, 20*time.Minute)
+			s.slow = map[string]time.Duration{activities.NameAssessCluster: 5 * time.Second}
+			if c.stopped {
+				s.at(10*time.Second, func() { s.accept(cancel(s)) })
+			}
+			s.at(40*time.Second, func() { wakes(s) })
+			s.at(41*time.Second, func() { s.accept(c.first(s)) })
+			s.at(42*time.Second, func() { s.accept(c.second(s)) })
+			s.at(55*time.Second, func() { require.Equal(t, c.want, s.status().Phase) })
+			s.at(time.Minute, func() { cancel(s) })
+			s.run()
+			require.Empty(t, s.world.Log("evict"))
+		})
+	}
+}
+
+// A put-back of one binding that is ordered after the cancel of all of them is newer.
+//
+// Rules: R4.9-58.
+func TestPutBackOfOne_RightAfterTheCancelOfAll_IsCarriedOut(t *testing.T) {
+	s, key := outage(t, 5*time.Minute)
+	s.world.HealthyAfter = 20 * time.Minute
+	s.slow = map[string]time.Duration{activities.NameAssessCluster: 5 * time.Second}
+	s.at(6*time.Minute, func() {
+		s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterRecovered, workflows.Order{})
+	})
+	s.at(6*time.Minute+time.Second, func() { s.must(workflows.UpdateCancel, karmada.BindingKey{}, false) })
+	s.at(6*time.Minute+2*time.Second, func() { s.must(workflows.UpdatePutBack, key, false) })
+	s.run()
+	require.Equal(t, []string{"m1"}, karmada.TargetNames(s.world.Peek(key).Clusters))
+}

@@ -96,7 +96,7 @@ func (b *bindingOrders) released(key karmada.BindingKey) bool {
 // orderOne keeps an order for the main loop.
 func (b *bindingOrders) orderOne(verb string, o workflows.BindingOrder) string {
 	b.trail.ordered(verb, o.Order, queue.ScopeOf(o.Binding), "putBack", flow.Yes(o.PutBack))
-	b.orders.bindings = append(b.orders.bindings, bindingVerb{verb: verb, BindingOrder: o})
+	b.orders.bindings = append(b.orders.bindings, bindingVerb{verb: verb, BindingOrder: o, afterCancel: b.orders.cancel != nil})
 	b.dirty = true
 	return "ordered: " + verb + " of " + o.Binding.String() + "; its outcome stands in the status"
 }

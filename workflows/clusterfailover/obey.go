@@ -20,6 +20,10 @@ func (f *failover) obey() {
 	o := f.orders
 	f.orders = failoverOrders{}
 	for _, one := range o.bindings {
+		if o.cancel != nil && one.afterCancel {
+			f.orders.bindings, f.dirty = append(f.orders.bindings, one), true // the cancel reaches its migration first
+			continue
+		}
 		f.bindingOrders.obeyOne(one)
 	}
 	for _, v := range o.scoped {
@@ -136,7 +140,7 @@ func (w *wholeOrders) refuseResume(o workflows.Resume) error {
 		if why := w.noEnforcing(); why != "" {
 			return flow.Refused(why)
 		}
-	case w.st.Paused == nil && w.st.Phase != phase.FailoverStopped:
+	case w.st.Paused == nil && w.st.Phase != phase.FailoverStopped && w.orders.cancel == nil:
 		return flow.Refused("neither paused nor stopped as a whole: nothing to resume" + w.standing.stillPaused())
 	}
 	return flow.RefuseOrder(o.Order)
@@ -176,6 +180,10 @@ func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {
 	w.standing.endPause()
 	w.taints.endDispute()
 	w.secondEvictor.resumed()
+	if w.orders.cancel != nil { // it was not carried out yet: the newer order counts
+		w.orders.cancel = nil
+		return "resumed before the cancel was carried out" + w.standing.stillPaused()
+	}
 	if w.st.Phase == phase.FailoverStopped {
 		w.orders.resume = &o.Order
 		return "re-opened as a new attempt: the windows run again before anything moves" + w.standing.stillPaused()
@@ -188,6 +196,10 @@ func (w *wholeOrders) acceptCancel(o workflows.BindingOrder) string {
 		return w.bindingOrders.orderOne(workflows.UpdateCancel, o)
 	}
 	w.trail.ordered(workflows.UpdateCancel, o.Order, queue.Scope{}, "putBack", flow.Yes(o.PutBack))
+	if w.orders.resume != nil { // as above
+		w.orders.resume = nil
+		return "stays stopped: the resume was not carried out yet"
+	}
 	w.orders.cancel, w.orders.putBack, w.dirty = &o.Order, o.PutBack, true
 	placed := "keeps both copies"
 	if o.PutBack {
@@ -200,7 +212,7 @@ func (w *wholeOrders) refuseCancel(o workflows.BindingOrder) error {
 	if o.Binding != (karmada.BindingKey{}) {
 		return w.bindingOrders.refuseOne(workflows.UpdateCancel, o)
 	}
-	if w.st.Phase == phase.FailoverStopped {
+	if w.st.Phase == phase.FailoverStopped && w.orders.resume == nil {
 		return flow.Refused("stopped already by " + w.st.Stopped.Who)
 	}
 	return flow.RefuseOrder(o.Order)

@@ -87,6 +87,8 @@ type bindingVerb struct {
 	workflows.BindingOrder
 	// vanished is the migration that was to get the order and does not run any more.
 	vanished *workflows.Migration
+	// afterCancel: one of the whole failover was accepted before, and is not carried out yet.
+	afterCancel bool
 }
 
 func (v bindingVerb) asMigrationOrder() *workflows.MigrationOrder {
