@@ -95,10 +95,12 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 	if at := s.Queue.Find(r.Binding); at >= 0 {
 		item := s.Items[at]
 		x.Item, x.Ahead, x.Priority, policy = &item, s.Queue.Ahead(x.Now, at), s.Queue.Priority(&item), item.Policy
-		x.SnoozedBy, x.PausedBy = s.SnoozedBy(item.Key), s.PausedBy(item.Key)
 	}
 	if m, moving := s.Migrations[r.Binding.String()]; moving {
 		x.Move, policy = &m, m.Policy
+	}
+	if x.Item != nil || x.Move != nil && x.Move.WantsPermit {
+		x.SnoozedBy, x.PausedBy = s.SnoozedBy(r.Binding), s.PausedBy(r.Binding)
 	}
 	s.explainPolicy(&x, policy)
 	x.Results = s.resultsOf(r)

@@ -570,3 +570,25 @@ func TestAWordAboutOneBindingReachesTheMigrationThatWaitsForIt(t *testing.T) {
 	want := map[string]phase.Outcome{"app": phase.OutcomeMigrated, "other": phase.OutcomeAbandoned, "stateful": phase.OutcomeAbandoned}
 	require.Equal(t, want, outcomes(s.play()))
 }
+
+// What is written and placed waits for its old copy, and for no order about what is yet to be written.
+//
+// Rules: R4.4-12.
+func TestDirectly_PlacedBehindAFence_TakesNoOrderAheadOfTheWrite(t *testing.T) {
+	s, key := direct(t)
+	s.world.DeleteAfter = 20 * time.Second
+	diesAfterTheWrite(s)
+	var snoozed, approved *answer
+	s.at(5*time.Minute, func() {
+		require.True(t, s.status().Migrations[key.String()].Placed)
+		snoozed = s.tellFailover(workflows.UpdateSnooze, snooze(queue.ScopeOf(key), "1h"))
+		approved = s.tellFailover(workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(6*time.Minute, func() {
+		require.ErrorContains(t, snoozed.err, "its move has begun")
+		require.ErrorContains(t, approved.err, "its move has begun")
+		s.vouch(s.migration(key))
+	})
+	s.at(10*time.Minute, s.well)
+	s.run()
+}

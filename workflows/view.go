@@ -126,7 +126,7 @@ func (s *FailoverStatus) counts() view.Counts {
 		}
 	}
 	c.Attention += len(s.Attention)
-	c.Affected = c.Settled + c.Moving + c.Unproven + c.Tolerating + c.Waiting + c.Blocked
+	c.Affected = c.Settled + c.Moving + c.Unproven + c.Tolerating + c.Waiting + c.Blocked - s.BlockedBy[reason.SchedulerReturnsIt] // these have their outcome
 	return c
 }
 

@@ -220,6 +220,20 @@ func TestBinding_Queued_ShowsEveryReason(t *testing.T) {
 	}
 }
 
+// A move that holds its dependents and waits for a permit gets none while an operator keeps it back.
+func TestBinding_WaitingForItsPermit_NamesTheOrderThatKeepsItBack(t *testing.T) {
+	by := workflows.Order{Who: "jane", Reason: "a look first"}
+	of := workflows.ScopedOrder{Order: by, Scope: queue.ScopeOf(cart)}
+	for want, x := range map[string]workflows.Explanation{
+		"paused by jane: a look first":                    {Paused: &by},
+		"shop/cart-deployment is paused by jane":          {PausedBy: &workflows.ScopedPause{ScopedOrder: of}},
+		"shop/cart-deployment is snoozed until 13:00:00 ": {SnoozedBy: &workflows.Snooze{ScopedOrder: of, Until: now.Add(time.Hour)}},
+	} {
+		x.Move = &workflows.Migration{Key: cart, WantsPermit: true}
+		require.Contains(t, strings.Join((View{show.Page{Now: now}}).standing(&x), "\n"), want)
+	}
+}
+
 func TestBinding_Moving_ShowsItsMigration(t *testing.T) {
 	_, s := fleet(t)
 	x := evacuating()

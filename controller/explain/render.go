@@ -195,6 +195,8 @@ func (v View) standing(x *workflows.Explanation) []string {
 	switch {
 	case x.Item != nil:
 		return v.queued(x)
+	case x.Move != nil && x.Move.WantsPermit:
+		return v.kept(x)
 	case x.Move != nil || len(x.Results) > 0:
 		return nil
 	case x.Phase == phase.FailoverSuspected && x.Reason == reason.MemberAnswers:
@@ -208,9 +210,8 @@ func (v View) standing(x *workflows.Explanation) []string {
 	}
 }
 
-func (v View) queued(x *workflows.Explanation) []string {
-	i := x.Item
-	out := []string{fmt.Sprintf("queue: %s, %d come before it", i.State, x.Ahead)}
+// kept are the orders that keep a binding from a permit.
+func (v View) kept(x *workflows.Explanation) (out []string) {
 	if x.Paused != nil {
 		out = append(out, fmt.Sprintf("paused by %s: %s", x.Paused.Who, x.Paused.Reason))
 	}
@@ -220,6 +221,12 @@ func (v View) queued(x *workflows.Explanation) []string {
 	if z := x.SnoozedBy; z != nil {
 		out = append(out, fmt.Sprintf("%s is snoozed until %s by %s: %s", z.Scope, v.moment(z.Until), z.Who, z.Reason))
 	}
+	return out
+}
+
+func (v View) queued(x *workflows.Explanation) []string {
+	i := x.Item
+	out := append([]string{fmt.Sprintf("queue: %s, %d come before it", i.State, x.Ahead)}, v.kept(x)...)
 	out = append(out, fmt.Sprintf("pace: %s; this cluster requests %d", view.PaceLine(x.Pace), x.Asked.Want))
 	waits := view.WaitsFor(i.Reason, i.Message)
 	switch i.State {

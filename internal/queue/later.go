@@ -27,10 +27,13 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 		keep[at] = true
 	}
 	var kept []Item
+	fenced := 0
 	for at, i := range q.Items {
 		switch {
 		case keep[at] || i.Policy < 0:
 			kept = append(kept, i)
+		case i.Fence != nil && fenced < mostFenced: // the list does not bring an operator's word back
+			kept, fenced = append(kept, i), fenced+1
 		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
 		case i.Affected:
 			q.Later = fileUnder(q.Later, i)
@@ -40,6 +43,9 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 	}
 	q.Items = kept
 }
+
+// mostFenced bounds how many items are kept for their fence alone.
+const mostFenced = 200
 
 // fileUnder files an item under its frozen policy.
 func fileUnder(sets []*BindingSet, i Item) []*BindingSet {

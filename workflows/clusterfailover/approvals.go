@@ -52,7 +52,7 @@ func (a *approvals) approvable(scope queue.Scope) (waiting []int, fenced []workf
 	}
 	for _, key := range workflow.DeterministicKeys(a.st.Migrations) {
 		m := a.st.Migrations[key]
-		if m.Phase == phase.MigrationAwaitingFence && scope.Covers(m.Key) && a.approvalOf(m.Key, m.UID) == nil {
+		if m.Phase == phase.MigrationAwaitingFence && m.Unwritten() && scope.Covers(m.Key) && a.approvalOf(m.Key, m.UID) == nil {
 			fenced = append(fenced, m)
 		}
 	}

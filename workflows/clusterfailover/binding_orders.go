@@ -3,6 +3,7 @@ package clusterfailover
 import (
 	"slices"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -125,6 +126,19 @@ func (b *bindingOrders) obeyOne(v bindingVerb) {
 		b.callOff(v)
 	case workflows.UpdatePutBack, workflows.UpdateRelease:
 		b.takeNamed(v)
+	}
+}
+
+// keepUnseen has an order carried out on what a migration left that had ended before it saw the order: one
+// that it saw, it obeyed or refused.
+func (b *bindingOrders) keepUnseen(m workflows.Migration, r activities.MigrationReport) {
+	o := m.Ordered
+	if r.Result == nil || o == nil || m.Named || r.RefusedID == o.ID {
+		return
+	}
+	left := r.Result.Outcome == phase.OutcomeNeedsOperator || r.Result.Outcome == phase.OutcomeKept
+	if left && (o.Verb == workflows.UpdatePutBack || o.Verb == workflows.UpdateRelease) {
+		b.orders.bindings = append(b.orders.bindings, bindingVerb{verb: o.Verb, BindingOrder: workflows.BindingOrder{CancelOrder: o.CancelOrder, Binding: m.Key}})
 	}
 }
 

@@ -492,6 +492,11 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 				f.st.Items[at].Affected = at%4 != 0 // 50 of 200 are idle
 			}
 			all := slices.Clone(f.st.Items)
+			fenced := slices.Clone(all)
+			fenced[150].Fence = &proof.Fence{By: proof.FenceByOperator}
+			other := queue.Queue{Items: fenced}
+			other.LeaveForLater(f.now(), 40)
+			require.True(t, slices.ContainsFunc(other.Items, func(i queue.Item) bool { return i.Key == fenced[150].Key }), "an operator's word stays")
 			f.st.Queue.LeaveForLater(f.now(), 40)
 			require.Len(t, f.st.Items, 40, name)
 			left := 0

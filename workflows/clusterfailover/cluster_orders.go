@@ -113,7 +113,7 @@ func (co *clusterOrders) obeyUndrain(by workflows.Order) (string, error) {
 	co.trail.ordered(workflows.UpdateUndrain, by, queue.Scope{})
 	co.judgement.drained(nil)
 	_ = workflow.UpsertMemo(co.ctx, map[string]any{MemoDrain: "ended by " + by.Line()})
-	return "undrained: what has not moved stays, what is unplaced is put back, what moved stays moved", nil
+	return "undrained: what moved stays moved; where nothing else speaks for a failure, what has not moved stays and what is unplaced is put back", nil
 }
 
 func (co *clusterOrders) orderDrain(ctx workflow.Context, o workflows.DrainOrder) (string, error) {

@@ -87,6 +87,7 @@ func (f *failover) reported(r activities.MigrationReport) {
 	m := f.st.Migrations[r.Key.String()]
 	f.dirty = true
 	f.trail.AddActs(workflows.BindingMigrationID(f.instance, f.cluster, r.Key), r)
+	f.bindingOrders.keepUnseen(m, r)
 	f.bindingOrders.held.Reported(m.CalledOff(r), f.orders.isUntold)
 	f.draining.wrote(m, r)
 	f.migrations.reported(r)

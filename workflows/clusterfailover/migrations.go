@@ -318,6 +318,9 @@ func (ms *migrations) signalThese(keys []string, name string, message func(workf
 func (ms *migrations) signalRecovery(cancelled *workflows.Order) {
 	ms.signalAll(workflows.SignalRecover, func(m workflows.Migration) any {
 		m.Excused = false // by an older attempt
+		if cancelled != nil {
+			m.Ordered = nil // an older order
+		}
 		ms.note(m)
 		return workflows.Recover{Attempt: ms.st.Attempt, Cancelled: cancelled, PutBack: ms.st.StopPutBack}
 	})

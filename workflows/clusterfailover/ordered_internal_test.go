@@ -8,6 +8,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
@@ -237,5 +238,23 @@ func TestEnforceAfterACancel_PutBackOfTheCancelEnds(t *testing.T) {
 		require.Equal(t, phase.FailoverSuspected, e.st.Phase)
 		require.Nil(t, e.st.Stopped)
 		require.False(t, e.st.StopPutBack)
+	})
+}
+
+// A confirmation for one binding whose migration is just ending with nothing written goes with it back to the queue.
+//
+// Rules: R4.8-7.
+func TestConfirmFenced_ItsMoveIsEnding_IsKeptInTheQueue(t *testing.T) {
+	flowtest.Signalled(t, nil, func(ctx workflow.Context) {
+		f, o, report := moving(ctx)
+		m := f.st.Migrations[o.Binding.String()]
+		m.Phase = phase.MigrationAwaitingFence
+		f.migrations.note(m)
+		f.fences.fencedOne(confirmation{binding: o.Binding, fence: proof.Fence{By: "jane"}})
+		report.Result.Reason = reason.Unreachable
+		f.reported(report)
+		relisted(f, o.Binding)
+		require.Len(t, f.st.Items, 1)
+		require.NotNil(t, f.st.Items[0].Fence)
 	})
 }

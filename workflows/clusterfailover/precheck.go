@@ -242,6 +242,8 @@ func (fs *fences) fencedOne(w confirmation) {
 		fs.waiting.lookAgain(at)
 	}
 	if m, moves := fs.st.Migrations[w.binding.String()]; moves {
+		m.Fence = &w.fence // before it is told: it may be ending just now, with nothing written
+		fs.migrations.note(m)
 		fs.migrations.signal(m, workflows.SignalFenced, workflows.Fenced{Fence: w.fence})
 	}
 }

@@ -53,7 +53,7 @@ func (s *standing) begun(verb string, scope queue.Scope) string {
 	}
 	m, moving := s.st.Migrations[scope.Binding.String()]
 	switch {
-	case moving && (m.Phase == phase.MigrationAwaitingFence || m.Holds), moving && verb == workflows.UpdatePause && !m.Placed:
+	case moving && (m.Unwritten() || m.Holds), moving && verb == workflows.UpdatePause && !m.Placed:
 		return "" // it comes back to the queue, or its cluster may have to be taken out again
 	case moving:
 		return "its move has begun; cancel it instead"
@@ -216,7 +216,7 @@ func (s *standing) tally(scope queue.Scope, until time.Time) scopedTally {
 	for _, key := range workflow.DeterministicKeys(s.st.Migrations) {
 		switch m := s.st.Migrations[key]; {
 		case !scope.Covers(m.Key):
-		case m.Phase != phase.MigrationAwaitingFence && !m.Holds:
+		case !m.Unwritten() && !m.Holds:
 			n.moving++
 		case until.IsZero():
 			n.later++
