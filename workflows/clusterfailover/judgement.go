@@ -265,7 +265,8 @@ func (j *judgement) ordersRecorded() bool {
 
 // nothingOfOurs: this first attempt has done nothing, and found nothing of Lifeboat's.
 func (j *judgement) nothingOfOurs() bool {
-	return j.st.Attempt == 1 && len(j.st.Cluster.Ours) == 0 && len(j.st.Migrations) == 0 && len(j.st.Results) == 0 && !j.ordersRecorded()
+	nothing := len(j.st.Cluster.Ours)+len(j.st.Migrations)+len(j.st.Results) == 0 && !j.st.Bans
+	return j.st.Attempt == 1 && nothing && !j.ordersRecorded()
 }
 
 // inheritsTaint: a first attempt that finds a Lifeboat taint that moves bindings took it over.
