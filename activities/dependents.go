@@ -93,8 +93,8 @@ func (d dependents) HoldDependents(ctx context.Context, r DependentsRequest) (De
 
 // holdDependent enters the migration on one dependent.
 func (d dependents) holdDependent(ctx context.Context, key karmada.BindingKey, r MigrationRef, out *DependentsResult) {
-	plan, err := d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
-		return proof.PlanHold(b, r.Cluster, r.Owner)
+	plan, err := d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) (proof.HoldPlan, error) {
+		return proof.PlanHold(b, r.Cluster, r.Owner), nil
 	})
 	why, definite := failureOf(err)
 	switch {
@@ -119,7 +119,7 @@ func appendKey(keys []karmada.BindingKey, key karmada.BindingKey) []karmada.Bind
 
 // rewriteHolders reads a dependent, lets plan decide and writes what it says.
 func (d dependents) rewriteHolders(
-	ctx context.Context, key karmada.BindingKey, cluster string, plan func(*karmada.Binding) proof.HoldPlan,
+	ctx context.Context, key karmada.BindingKey, cluster string, plan func(*karmada.Binding) (proof.HoldPlan, error),
 ) (proof.HoldPlan, error) {
 	var p proof.HoldPlan
 	err := d.retryConflict(ctx, string(key.Kind()), func() error {
@@ -128,8 +128,8 @@ func (d dependents) rewriteHolders(
 			p = proof.HoldPlan{Done: true}
 			return err
 		}
-		if p = plan(&b); p.Done || p.Reason != reason.None {
-			return nil
+		if p, err = plan(&b); err != nil || p.Done || p.Reason != reason.None {
+			return err
 		}
 		if p.Keep {
 			_, err = d.Writer.Mark(ctx, MarkWrite{Binding: &b, Cluster: cluster, Reason: karmada.TaskReasonKept})
@@ -245,8 +245,8 @@ func (d dependents) leave(ctx context.Context, key karmada.BindingKey, r Migrati
 	if task, _ := parent.TaskFor(r.Cluster); !gone && task != nil && task.LeftForGood() {
 		return proof.HoldPlan{Done: true}, d.markDependent(ctx, key, r, task.Reason)
 	}
-	return d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
-		return d.planLeave(b, r.Cluster, r.Owner, !gone && karmada.NeedsOn(parent, b, r.Cluster))
+	return d.rewriteHolders(ctx, key, r.Cluster, func(b *karmada.Binding) (proof.HoldPlan, error) {
+		return d.planLeave(ctx, b, r.Cluster, r.Owner, !gone && karmada.NeedsOn(parent, b, r.Cluster))
 	})
 }
 

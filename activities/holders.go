@@ -42,11 +42,11 @@ func (d dependents) DropHolder(ctx context.Context, r HolderRequest) (Dependents
 		err := d.markDependent(ctx, r.Key, MigrationRef{Cluster: r.Cluster, Key: parent.Key, Owner: r.Holder}, task.Reason)
 		return out, classify("mark dependent", r.Key.String(), err)
 	}
-	plan, err := d.rewriteHolders(ctx, r.Key, r.Cluster, func(b *karmada.Binding) proof.HoldPlan {
+	plan, err := d.rewriteHolders(ctx, r.Key, r.Cluster, func(b *karmada.Binding) (proof.HoldPlan, error) {
 		if task, _ := b.TaskFor(r.Cluster); task == nil || !slices.Contains(task.Others(), r.Holder) {
-			return proof.HoldPlan{Done: true}
+			return proof.HoldPlan{Done: true}, nil
 		}
-		return d.planLeave(b, r.Cluster, r.Holder, karmada.NeedsOn(&parent, b, r.Cluster))
+		return d.planLeave(ctx, b, r.Cluster, r.Holder, karmada.NeedsOn(&parent, b, r.Cluster))
 	})
 	out.Reason, out.Message = plan.Reason, plan.Message
 	return out, classify("drop holder of", r.Key.String(), err)

@@ -221,8 +221,30 @@ func (k reader) definitionFree(ctx context.Context, crd *karmada.Binding, cluste
 }
 
 // planLeave takes a holder out of a dependent's task. The copy of a kind that stays does
-// not end with its last holder.
-func (d dependents) planLeave(b *karmada.Binding, cluster, holder string, back bool) proof.HoldPlan {
+// not end with its last holder, and none does while another parent is back that Karmada has yet to name.
+func (d dependents) planLeave(ctx context.Context, b *karmada.Binding, cluster, holder string, back bool) (proof.HoldPlan, error) {
+	plan := proof.PlanLeave(b, cluster, holder, back)
+	if plan.Drops() && !b.ServesOn(cluster) {
+		other, err := d.neededBy(ctx, b, cluster)
+		if err != nil {
+			return plan, err
+		}
+		plan = proof.PlanLeave(b, cluster, holder, other)
+	}
 	rule, _ := d.settings.Kinds.Judge(b, cluster)
-	return proof.PlanLeave(b, cluster, holder, back).KeptBy(rule, b, cluster)
+	return plan.KeptBy(rule, b, cluster), nil
+}
+
+// neededBy reports whether a parent that names the dependent is on the cluster.
+func (d dependents) neededBy(ctx context.Context, b *karmada.Binding, cluster string) (bool, error) {
+	for _, r := range b.RequiredBy {
+		parent, gone, err := d.binding(ctx, karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}, "")
+		if err != nil {
+			return false, classify("read parent", r.Namespace+"/"+r.Name, err)
+		}
+		if !gone && karmada.NeedsOn(&parent, b, cluster) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

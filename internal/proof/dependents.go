@@ -61,6 +61,9 @@ type HoldPlan struct {
 	Message string
 }
 
+// Drops reports whether the write would drop the task.
+func (p HoldPlan) Drops() bool { return !p.Done && p.Reason == reason.None && len(p.Holders) == 0 }
+
 // PlanHold enters a parent's migration as a holder of a dependent's task for the
 // cluster. One that another hand holds, or that is left to an operator, holds already, and one that a placement of its
 // own has put there stays without: a task would have the scheduler take it away. A drain's ban becomes the parent's hold.
@@ -116,7 +119,7 @@ func PlanLeave(b *karmada.Binding, cluster, holder string, back bool) HoldPlan {
 // KeptBy is the plan where the rule of the dependent's kind is known: a copy that its kind
 // keeps does not end with its last holder, but is left to an operator.
 func (p HoldPlan) KeptBy(rule rules.KindRule, b *karmada.Binding, cluster string) HoldPlan {
-	p.Keep = rule == rules.KindKeep && !p.Done && p.Reason == reason.None && len(p.Holders) == 0 && !b.ServesOn(cluster)
+	p.Keep = rule == rules.KindKeep && p.Drops() && !b.ServesOn(cluster)
 	return p
 }
 

@@ -167,7 +167,12 @@ func (j *judge) counted(old, now *karmada.Cluster) {
 	j.applications.clusterChanged()
 }
 
-func (j *judge) ordered(cluster, update string) { j.law.ordered(j.s.now(), cluster, update) }
+func (j *judge) ordered(cluster, update string) {
+	j.law.ordered(j.s.now(), cluster, update)
+	if c, there := j.s.world.Standing(cluster); there && c.Stopped != nil && update == workflows.UpdateResume {
+		j.thaws(cluster) // what was stopped begins a new attempt
+	}
+}
 
 func (j *judge) paced(update string, arg any) {
 	j.law.paced(j.s.now(), update, arg)
