@@ -48,7 +48,8 @@ func (j *judge) untaints(w world.Write, after karmada.Cluster) {
 	for _, b := range j.s.world.StandingBindings() {
 		t := held(&b, w.Cluster)
 		owed := t != nil && t.Reason == karmada.TaskReason && t.PurgeMode != karmada.PurgeDirectly && len(b.Clusters) == 0
-		if owed && !j.undone(&b, w.Cluster) && !j.chained(&b, w.Cluster, since) {
+		long := j.wished(id(w.Cluster, &b), time.Time{}, func(x wish) bool { return x.putsBack() && j.s.now().Sub(x.at) >= restoreWait })
+		if owed && !long && !j.undone(&b, w.Cluster) && !j.chained(&b, w.Cluster, since) {
 			j.violates("6: %s is untainted %s after it was well, and %s is not restored yet", w.Cluster, j.s.now().Sub(since), b.Key)
 		}
 	}
