@@ -93,7 +93,11 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 	}
 	li.dirty = true
 	li.beside.Go(li.ctx, func(ctx workflow.Context) {
-		li.reportFrom(ctx, li.st.Result)
+		result := li.st.Result
+		if li.st.Dependents.Held {
+			result = nil // its end is reported once it has let go of them
+		}
+		li.reportFrom(ctx, result)
 		if former != "" {
 			li.takenFrom(ctx, former)
 		}
