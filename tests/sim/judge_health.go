@@ -297,7 +297,7 @@ func keepsItsCopies(c karmada.Cluster) bool {
 // ill says why one copy proves nothing.
 func (j *judge) ill(b *karmada.Binding, t karmada.TargetCluster) string {
 	c, there := j.s.world.Standing(t.Name)
-	if !there || j.downForLong(c) {
+	if !there || j.downForLong(c) && !j.everSeen(t.Name, isReady) {
 		return t.Name + " is not Ready"
 	}
 	if !j.everSeen(t.Name, keepsItsCopies) {
