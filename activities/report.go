@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
@@ -27,9 +28,11 @@ type MigrationReport struct {
 	Attempt    int                `json:"attempt"`
 	Key        karmada.BindingKey `json:"key"`
 	UID        types.UID          `json:"uid"`
-	Phase      phase.Migration    `json:"phase"`
-	Reason     reason.Reason      `json:"reason,omitempty"`
-	Message    string             `json:"message,omitempty"`
+	// Began is when the migration did: an end that is delivered once more is not that of the next one.
+	Began   time.Time       `json:"began,omitzero"`
+	Phase   phase.Migration `json:"phase"`
+	Reason  reason.Reason   `json:"reason,omitempty"`
+	Message string          `json:"message,omitempty"`
 	// Refused is why the put-back or release of that id was refused, empty where none was.
 	Refused   string `json:"refused,omitempty"`
 	RefusedID string `json:"refusedID,omitempty"`

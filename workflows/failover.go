@@ -168,6 +168,8 @@ type Migration struct {
 	// Ordered is what an operator ordered of it last. One that ends with nothing written has
 	// not seen the order, or had nothing to do for it; it is carried out then.
 	Ordered *MigrationOrder `json:"ordered,omitempty"`
+	// Ours: this failover has started it, after Since.
+	Ours bool `json:"ours,omitempty"`
 	// Again: affected again while this runs; looked at when it reports.
 	Again bool `json:"again,omitempty"`
 }
@@ -198,6 +200,11 @@ func (m *Migration) CalledOff(r activities.MigrationReport) activities.Migration
 		r.Result = &end
 	}
 	return r
+}
+
+// EndsAnother reports whether a report is the end of an earlier migration of the binding, delivered once more.
+func (m *Migration) EndsAnother(r activities.MigrationReport) bool {
+	return m.Ours && r.Result != nil && !r.Began.IsZero() && r.Began.Before(m.Since)
 }
 
 // Progressed takes what a migration reports of itself.

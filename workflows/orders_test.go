@@ -675,11 +675,15 @@ func TestRelease_OrderedWhileTheMoveEnds_IsAnsweredWhenItIsCarriedOut(t *testing
 //
 // Rules: R4.9-58.
 func TestCancelAndResume_WhileTheMainLoopWaits_TheNewerCounts(t *testing.T) {
-	wakes := func(s *story) { s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterRecovered, workflows.Order{}) }
+	wakes := func(s *story) {
+		s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalClusterRecovered, workflows.Order{})
+	}
 	cancel := func(s *story) *answer {
 		return s.tellFailover(workflows.UpdateCancel, workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "stop"}}})
 	}
-	resume := func(s *story) *answer { return s.orderAs(workflows.UpdateResume, workflows.Order{Who: "joe", Reason: "go on"}) }
+	resume := func(s *story) *answer {
+		return s.orderAs(workflows.UpdateResume, workflows.Order{Who: "joe", Reason: "go on"})
+	}
 	for name, c := range map[string]struct {
 		stopped       bool // before both
 		first, second func(*story) *answer

@@ -85,6 +85,9 @@ func (f *failover) reported(r activities.MigrationReport) {
 		return
 	}
 	m := f.st.Migrations[r.Key.String()]
+	if m.EndsAnother(r) {
+		return
+	}
 	f.dirty = true
 	f.trail.AddActs(workflows.BindingMigrationID(f.instance, f.cluster, r.Key), r)
 	f.bindingOrders.keepUnseen(m, r)

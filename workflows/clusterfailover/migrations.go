@@ -136,7 +136,7 @@ func (ms *migrations) started(s starting, err error) {
 	switch {
 	case err == nil:
 		if move, still := ms.st.Migrations[key]; still {
-			move.Named = s.named
+			move.Named, move.Ours = s.named, true
 			ms.own(move)
 		}
 	case errors.Is(err, activities.ErrRuns):

@@ -258,3 +258,22 @@ func TestConfirmFenced_ItsMoveIsEnding_IsKeptInTheQueue(t *testing.T) {
 		require.NotNil(t, f.st.Items[0].Fence)
 	})
 }
+
+// A report whose answer is lost is delivered once more. The end of an earlier migration of a binding ends no later one.
+//
+// Rules: R4.9-52.
+func TestReport_EndOfAnEarlierMigrationOnceMore_EndsNoLaterOne(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f, o, report := moving(ctx)
+		key := o.Binding.String()
+		report.Began = f.now()
+		m := f.st.Migrations[key]
+		m.Ours, m.Since = true, f.now().Add(time.Second)
+		f.migrations.note(m)
+		f.reported(report)
+		require.Contains(t, f.st.Migrations, key)
+		report.Began = m.Since.Add(time.Second)
+		f.reported(report)
+		require.NotContains(t, f.st.Migrations, key)
+	})
+}
