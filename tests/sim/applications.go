@@ -79,11 +79,11 @@ func (s *sim) revise(_ workflow.Context, x Step) {
 
 // mend heals every application, and ends what holds its failover.
 func (s *sim) mend(ctx workflow.Context) {
-	if !s.applications.followed {
-		return
-	}
 	for _, b := range s.schedule.Bindings {
 		s.world.Mend(b.key())
+		if !s.applications.followed {
+			continue
+		}
 		orderApplication(workflows.UpdateResume, resumes)(s, ctx, Step{Do: "app-resume", Binding: b.Name})
 	}
 }

@@ -234,6 +234,7 @@ func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool)
 	was, is := held(before, w.Cluster), held(after, w.Cluster)
 	dropped := was != nil && is == nil
 	back := targets(after, w.Cluster)
+	j.drivesOff(w, was, is, back)
 	switch {
 	case dropped && was.Reason == karmada.TaskReasonBanned:
 		j.lifts(w)
@@ -241,8 +242,6 @@ func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool)
 		j.s.count["bans"]++
 		j.bans(w)
 		j.releases(w, before)
-	case was == nil && back && is != nil && is.ForDependent():
-		j.violates("1: %s is on %s by a placement of its own, and gets a hold there: the scheduler takes it away", w.Binding, w.Cluster)
 	case targets(before, w.Cluster) && !back:
 		if !j.applications.writes {
 			j.leftAlone(w, before)
@@ -252,9 +251,21 @@ func (j *judge) meant(w world.Write, before, after *karmada.Binding, first bool)
 	case dropped && back:
 		j.restores(w, before)
 		j.back(w, before, after)
-	case dropped, was != nil && was.Owned() && is.ForDependent() && !back: // its own hold; those of parents may outlive it
+	case dropped, leavesToParents(was, is) && !back:
 		j.releases(w, before)
 	}
+}
+
+// drivesOff judges that a binding which a placement of its own has put there gets no hold for parents.
+func (j *judge) drivesOff(w world.Write, was, is *karmada.Task, back bool) {
+	if back && was == nil && is != nil && is.ForDependent() {
+		j.violates("1: %s is on %s by a placement of its own, and gets a hold there: the scheduler takes it away", w.Binding, w.Cluster)
+	}
+}
+
+// leavesToParents: its own hold goes; those of parents may outlive it.
+func leavesToParents(was, is *karmada.Task) bool {
+	return was != nil && was.Owned() && is != nil && is.ForDependent()
 }
 
 // emptied: no write leaves a binding with neither a target nor a hold.

@@ -40,14 +40,14 @@ func (j *judge) affects(w world.Write, b *karmada.Binding) {
 }
 
 // moved: something moves the binding now, or did when its writer read the cluster:
-// between that and the write lies a request that was already under way.
+// between that and the write lies a request that was already under way. Rules may have been listed a second before.
 func (j *judge) moved(cluster string, b *karmada.Binding) bool {
 	list, kept := j.sights[cluster], j.kept(cluster, b)
 	for n := len(list) - 1; n >= 0; n-- {
 		if slices.ContainsFunc(kept, func(f frozen) bool { return j.moves(list[n], f) }) {
 			return true
 		}
-		if !list[n].from.After(j.readAt) {
+		if !list[n].from.After(j.readAt.Add(-listed)) {
 			break
 		}
 	}

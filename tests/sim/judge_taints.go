@@ -35,6 +35,13 @@ func (j *judge) sees(name string) {
 	})
 }
 
+// excused: the restore of a binding is not waited for: it was undone, its cluster fails in a chain, or an operator ordered it
+// long enough ago.
+func (j *judge) excused(b *karmada.Binding, cluster string, since time.Time) bool {
+	long := func(x wish) bool { return x.putsBack() && j.s.now().Sub(x.at) >= restoreWait }
+	return j.wished(id(cluster, b), time.Time{}, long) || j.undone(b, cluster) || j.chained(b, cluster, since)
+}
+
 // untaints judges that Lifeboat's taint goes: restores come first, for as long as they may take.
 // What moves Directly is not restored: it goes on.
 func (j *judge) untaints(w world.Write, after karmada.Cluster) {
@@ -48,8 +55,7 @@ func (j *judge) untaints(w world.Write, after karmada.Cluster) {
 	for _, b := range j.s.world.StandingBindings() {
 		t := held(&b, w.Cluster)
 		owed := t != nil && t.Reason == karmada.TaskReason && t.PurgeMode != karmada.PurgeDirectly && len(b.Clusters) == 0
-		long := j.wished(id(w.Cluster, &b), time.Time{}, func(x wish) bool { return x.putsBack() && j.s.now().Sub(x.at) >= restoreWait })
-		if owed && !long && !j.undone(&b, w.Cluster) && !j.chained(&b, w.Cluster, since) {
+		if owed && !j.excused(&b, w.Cluster, since) {
 			j.violates("6: %s is untainted %s after it was well, and %s is not restored yet", w.Cluster, j.s.now().Sub(since), b.Key)
 		}
 	}
