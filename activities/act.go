@@ -181,16 +181,21 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 	})
 }
 
-// plan plans a restore. One that takes a new target away needs the old copy; a put-back has looked for it already.
+// plan plans a restore. What is not placed is taken back from targets that came since only where the old copy can take
+// over, as a put-back has looked already; elsewhere they stay, for they may be all that runs.
 func (a restorer) plan(ctx context.Context, r RestoreRequest, in proof.RestoreInput) (proof.RestorePlan, error) {
 	plan := proof.PlanRestore(in)
-	if r.PutBack || len(plan.Away)+len(plan.Shrunk) == 0 {
+	in.TakeBack = !r.PutBack && !r.EvenIfPlaced
+	back := proof.PlanRestore(in)
+	if !plan.OK || !back.OK || len(back.Away)+len(back.Shrunk) == 0 || unfit(in.Cluster, true) != "" {
 		return plan, nil
 	}
-	if why, err := a.oldCopyGone(ctx, in.Binding, r.Cluster, r.OldWork); err != nil || why != "" {
-		return proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: why}, err
+	why, err := a.oldCopyGone(ctx, in.Binding, r.Cluster, r.OldWork)
+	free, bad := a.definitionFree(ctx, in.Binding, back.Away...)
+	if err = errors.Join(err, bad); err != nil || why != "" || !free.OK {
+		return plan, err
 	}
-	return plan, nil
+	return back, nil
 }
 
 // HoldAgain puts Lifeboat's task on a binding whose restored cluster the scheduler took out, or from

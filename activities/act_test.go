@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // moved is a bench whose binding was evicted, placed on m2 and is healthy there.
@@ -501,26 +502,30 @@ func TestEvents_EvictedBlockedRestored_NameTheWorkload(t *testing.T) {
 	require.Equal(t, map[string]karmada.Resource{"EvictWorkloadFromClusterBlocked": want, "EvictWorkloadFromClusterSucceed": want}, got)
 }
 
-// One that is placed, and to which Karmada dispatches nothing, is taken back whole: without the hold the scheduler might
-// prefer the new target. Where the old copy is gone the new one is all there is.
+// One that has a target, and to which Karmada dispatches nothing, is taken back whole: without the hold the scheduler might
+// prefer the new target. Where the old copy cannot take over, the new one is all there is.
 //
 // Rules: R4.9-12, R4.9-21.
 func TestRestore_OfWhatIsNotDispatched_TakesTheNewTargetAway(t *testing.T) {
-	for name, gone := range map[string]bool{"the old copy stands": false, "the old copy is gone": true} {
+	for name, c := range map[string]struct {
+		world func(*bench)
+		work  types.UID
+		on    []string
+	}{
+		"the old copy stands":         {world: recovered, on: []string{"m1"}},
+		"the old copy is another one": {world: recovered, work: "another", on: []string{"m2", "m1"}},
+		"the cluster is dead":         {on: []string{"m2", "m1"}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
 			b.world.Change(ref.Key, func(x *karmada.Binding) { x.DispatchingSuspended = true })
-			recovered(b)
-			if gone {
-				ref.OldWork = &karmada.Work{UID: "another"}
+			b.does(c.world)
+			if c.work != "" {
+				ref.OldWork = &karmada.Work{UID: c.work}
 			}
-			out := b.restore(activities.RestoreRequest{MigrationRef: ref})
-			if gone {
-				require.Equal(t, reason.RestoreUnanswered, out.Reason, out.Message)
-				return
-			}
+			out := b.restore(activities.RestoreRequest{MigrationRef: ref, EvenIfFailing: true})
 			require.Equal(t, reason.Written, out.Reason, out.Message)
-			require.Equal(t, []string{"m1"}, karmada.TargetNames(b.world.Peek(ref.Key).Clusters))
+			require.ElementsMatch(t, c.on, karmada.TargetNames(b.world.Peek(ref.Key).Clusters))
 		})
 	}
 }

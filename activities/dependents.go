@@ -183,20 +183,40 @@ func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding,
 	return reason.None, "", nil
 }
 
-// servesHeldParent refuses to end the copy of a dependent that moves by a placement of its own, for as long as the old
-// copy of a parent is held there: its pods run.
-func (k reader) servesHeldParent(ctx context.Context, b *karmada.Binding, cluster string) (reason.Verdict, error) {
-	for _, r := range b.RequiredBy {
-		key := karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}
-		parent, gone, err := k.binding(ctx, key, "")
-		if err != nil {
-			return reason.Verdict{}, classify("read parent", key.String(), err)
-		}
-		if task, _ := parent.TaskFor(cluster); !gone && task != nil && task.OnItsWay() && !task.KeepsNothing(&parent) {
-			return proof.Refuse(reason.HeldForParents, "waits for its parent %s, whose old copy on %s is held", key, cluster), nil
+// heldParent finds, for a dependent that moves by a placement of its own, a parent whose old copy is held on the cluster: its
+// pods run there. One that is left to an operator comes first, nil is none.
+func (k reader) heldParent(ctx context.Context, b *karmada.Binding, cluster string) (parent *karmada.Binding, err error) {
+	look := func(other *karmada.Binding) {
+		held := b.RequiredIn(other.Key) && keepsPods(other, cluster)
+		if task, _ := other.TaskFor(cluster); held && (parent == nil || task.LeftForGood()) {
+			found := *other
+			parent = &found
 		}
 	}
-	return reason.Verdict{OK: true}, nil
+	if k.cached() && len(b.RequiredBy) > 0 {
+		k.cache.In(b.Key.Namespace, look)
+		return parent, nil
+	}
+	for _, r := range b.RequiredBy {
+		other, gone, err := k.binding(ctx, karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}, "")
+		if err != nil {
+			return nil, classify("read parent", r.Namespace+"/"+r.Name, err)
+		}
+		if !gone {
+			look(&other)
+		}
+	}
+	return parent, nil
+}
+
+// keepsPods reports whether the old copy of a workload is held on a cluster, by its migration or for an operator.
+func keepsPods(b *karmada.Binding, cluster string) bool {
+	task, _ := b.TaskFor(cluster)
+	return b.RunsPods() && task != nil && (task.OnItsWay() || task.LeftForGood()) && !task.KeepsNothing(b)
+}
+
+func waitsFor(parent *karmada.Binding, cluster string) string {
+	return fmt.Sprintf("waits for its parent %s, whose old copy on %s is held", parent.Key, cluster)
 }
 
 // DropDependents takes a parent's migration out of every dependent that it holds, for

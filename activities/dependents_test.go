@@ -96,10 +96,14 @@ func TestDependents_PlacedByAPolicyOfTheirOwn_MoveByThatAlone(t *testing.T) {
 		parent  func(*bench)
 		ordered bool
 		want    reason.Reason
+		left    string // the reason of its task afterwards
 	}{
 		"a parent's old copy is held":          {parent: held, want: reason.HeldForParents},
 		"an operator releases it all the same": {parent: held, ordered: true, want: reason.Written},
-		"no parent's is":                       {want: reason.Written},
+		"a parent is left to an operator": {want: reason.HeldForParents, left: karmada.TaskReasonNeedsOperator, parent: func(b *bench) {
+			b.held(appKey("parent"), karmada.TaskReasonNeedsOperator, "owner-2")
+		}},
+		"no parent's is": {want: reason.Written},
 		"that of a parent says Directly": {want: reason.Written, parent: func(b *bench) {
 			held(b)
 			b.world.Change(appKey("parent"), func(x *karmada.Binding) { x.Tasks[0].PurgeMode = karmada.PurgeDirectly })
@@ -107,11 +111,14 @@ func TestDependents_PlacedByAPolicyOfTheirOwn_MoveByThatAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ref := moved(t)
-			b.bind("parent", func(x *karmada.Binding) { x.Clusters = on("m2") })
+			b.bind("parent", func(x *karmada.Binding) { x.Clusters, x.Workload = on("m2"), true })
 			b.world.Change(ref.Key, func(x *karmada.Binding) { x.RequiredBy = []karmada.RequiredBy{{Namespace: "shop", Name: "parent"}} })
 			r := healthy(ref)
 			r.Ordered = c.ordered
 			require.Equal(t, c.want, b.does(c.parent).release(r).Reason)
+			if c.left != "" {
+				require.Equal(t, c.left, b.world.Peek(ref.Key).Tasks[0].Reason)
+			}
 		})
 	}
 }

@@ -256,10 +256,10 @@ func (a evictor) stillMoves(ctx context.Context, r EvictRequest, at sight, out *
 	}
 	// The failover used the result of the external probe when it confirmed, and dispatches nothing once it
 	// disagrees; here the conditions are read again.
-	asked := askedNow(c, list, rules.ExternalProbeDown)
+	matching := windowsOf(askedNow(c, list, rules.ExternalProbeDown))
 	var standing []corev1.Taint
 	for _, t := range c.Taints {
-		if karmada.Triggers(t.Effect) && supported(t, c, asked) {
+		if karmada.Triggers(t.Effect) && supported(t, c, matching) {
 			standing = append(standing, t)
 		}
 	}
@@ -277,11 +277,12 @@ func (out *EvictResult) ends(end EvictEnd, why reason.Reason, message string) (s
 }
 
 // supported reports whether a taint still means a failure: a foreign one does as
-// long as it stands, Lifeboat's only while a rule asks for it.
-func supported(t corev1.Taint, c karmada.Cluster, asked []rules.RuleObservation) bool {
-	return !karmada.OursAdded(c, t) || slices.ContainsFunc(asked, func(o rules.RuleObservation) bool {
-		return o.Taint.Key == t.Key && o.Taint.Effect == t.Effect
+// long as it stands, Lifeboat's only while its rule matches.
+func supported(t corev1.Taint, c karmada.Cluster, matching map[rules.WindowKey]bool) bool {
+	at := slices.IndexFunc(c.Added, func(ours karmada.AddedTaint) bool {
+		return ours.Key == t.Key && ours.Effect == t.Effect
 	})
+	return at < 0 || matching[rules.KeyOf(c.Added[at])]
 }
 
 // take turns a check into an end, or lets the write go on.

@@ -90,8 +90,11 @@ func (j judge) mayLeave(ctx context.Context, b *karmada.Binding, cluster string,
 	if cause != reason.None || purge != karmada.PurgeDirectly {
 		return reason.Verdict{OK: cause == reason.None, Reason: cause, Message: why}, nil
 	}
-	if v, err := j.servesHeldParent(ctx, b, cluster); err != nil || !v.OK {
-		return v, err
+	switch parent, err := j.heldParent(ctx, b, cluster); {
+	case err != nil:
+		return reason.Verdict{}, err
+	case parent != nil:
+		return proof.Refuse(reason.HeldForParents, "%s", waitsFor(parent, cluster)), nil
 	}
 	return j.definitionFree(ctx, b, cluster)
 }

@@ -158,8 +158,11 @@ func (a releaser) whyNotYet(
 // workload is held, which may serve until then, or has yet to leave a cluster that answers. Where none of them has moved
 // off one that has recovered, it is to go back there. So does what a parent lists as its dependent.
 func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada.Binding, source karmada.Cluster) (reason.Reason, string, error) {
-	if v, err := a.servesHeldParent(ctx, b, r.Cluster); err != nil || !v.OK || !proof.Follows(b) {
-		return v.Reason, v.Message, err
+	if parent, err := a.heldParent(ctx, b, r.Cluster); err != nil || parent != nil {
+		return a.waitsWith(ctx, b, r.Cluster, parent, err)
+	}
+	if !proof.Follows(b) {
+		return reason.None, "", nil
 	}
 	var s servedBy
 	err := a.in(ctx, b.Key.Namespace, func(other *karmada.Binding) { s.add(b, other, source, r.QueuedAt) })
@@ -175,6 +178,17 @@ func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada
 		return reason.ClusterRecovered, fmt.Sprintf("%s%s stays on %s: it goes back there", reason.Count(len(s.there), "workload"), b.OfPolicy(), source.Name), nil
 	}
 	return reason.None, "", nil
+}
+
+// waitsWith waits for a held parent. Where that is left to an operator, so is what it reads (R4.10-3).
+func (a releaser) waitsWith(ctx context.Context, b *karmada.Binding, cluster string, parent *karmada.Binding, err error) (reason.Reason, string, error) {
+	if err != nil {
+		return reason.None, "", err
+	}
+	if task, _ := parent.TaskFor(cluster); task.LeftForGood() {
+		_, err = a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: cluster, Reason: task.Reason})
+	}
+	return reason.HeldForParents, waitsFor(parent, cluster), err
 }
 
 // servedBy are the workloads that a binding serves: those whose old copy is held on its cluster, those that are there, where

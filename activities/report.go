@@ -28,8 +28,8 @@ type MigrationReport struct {
 	Attempt    int                `json:"attempt"`
 	Key        karmada.BindingKey `json:"key"`
 	UID        types.UID          `json:"uid"`
-	// Began is when the migration did: an end that is delivered once more is not that of the next one.
-	Began   time.Time       `json:"began,omitzero"`
+	// Asked is when its failover asked for it: an end that is delivered once more is not that of the next migration.
+	Asked   time.Time       `json:"asked,omitzero"`
 	Phase   phase.Migration `json:"phase"`
 	Reason  reason.Reason   `json:"reason,omitempty"`
 	Message string          `json:"message,omitempty"`

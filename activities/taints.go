@@ -193,7 +193,7 @@ func (a tainter) planAdds(w *TaintWrite, r TaintRequest, asked []rules.RuleObser
 		}
 	}
 	if len(r.Add) > 0 && len(w.Add) == 0 {
-		return reason.ClusterRecovered, "no rule that asked for a taint matches any more"
+		return reason.ClusterRecovered, "no rule asks for such a taint now, after its whole window"
 	}
 	if put {
 		return putEvacuationTaint(w)

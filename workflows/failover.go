@@ -168,7 +168,7 @@ type Migration struct {
 	// Ordered is what an operator ordered of it last. One that ends with nothing written has
 	// not seen the order, or had nothing to do for it; it is carried out then.
 	Ordered *MigrationOrder `json:"ordered,omitempty"`
-	// Ours: this failover has started it, after Since.
+	// Ours: this failover has started it, at Since.
 	Ours bool `json:"ours,omitempty"`
 	// Again: affected again while this runs; looked at when it reports.
 	Again bool `json:"again,omitempty"`
@@ -204,7 +204,7 @@ func (m *Migration) CalledOff(r activities.MigrationReport) activities.Migration
 
 // EndsAnother reports whether a report is the end of an earlier migration of the binding, delivered once more.
 func (m *Migration) EndsAnother(r activities.MigrationReport) bool {
-	return m.Ours && r.Result != nil && !r.Began.IsZero() && r.Began.Before(m.Since)
+	return m.Ours && r.Result != nil && !r.Asked.IsZero() && !r.Asked.Equal(m.Since)
 }
 
 // Progressed takes what a migration reports of itself.

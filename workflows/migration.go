@@ -52,8 +52,10 @@ type MigrationState struct {
 	// Preserved: the old copy outlives its Work, by the spec of either.
 	Preserved bool      `json:"preserved,omitempty"`
 	Began     time.Time `json:"began,omitzero"`
-	Entered   time.Time `json:"entered,omitzero"`
-	Proof     Proof     `json:"proof,omitzero"`
+	// Asked is when its failover asked for it.
+	Asked   time.Time `json:"asked,omitzero"`
+	Entered time.Time `json:"entered,omitzero"`
+	Proof   Proof     `json:"proof,omitzero"`
 	// StaleSince is since when releases are refused because Karmada is stale.
 	StaleSince time.Time `json:"staleSince,omitzero"`
 	// Attention is why it needs an operator's eyes; it changes no behaviour.

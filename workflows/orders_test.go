@@ -701,7 +701,10 @@ func TestCancelAndResume_WhileTheMainLoopWaits_TheNewerCounts(t *testing.T) {
 			s.at(40*time.Second, func() { wakes(s) })
 			s.at(41*time.Second, func() { s.accept(c.first(s)) })
 			s.at(42*time.Second, func() { s.accept(c.second(s)) })
-			s.at(55*time.Second, func() { require.Equal(t, c.want, s.status().Phase) })
+			s.at(55*time.Second, func() {
+				require.Equal(t, c.want, s.status().Phase)
+				require.Equal(t, 1, s.status().Attempt)
+			})
 			s.at(time.Minute, func() { cancel(s) })
 			s.run()
 			require.Empty(t, s.world.Log("evict"))

@@ -141,7 +141,11 @@ func late(to Target, name string, o any) string {
 		workflows.UpdateTaint: "taint " + to.Name + " " + taint.Taint + "-", workflows.UpdateUntaint: "taint " + to.Name + " " + cmp.Or(taint.Taint, "<key>:<effect>"),
 	}[name]
 	if back == "" {
-		return fmt.Sprintf(" The order may still be carried out: look at %s before you repeat it", to.Name)
+		see := "status"
+		if strings.Contains(to.Name, "/") {
+			see = "explain"
+		}
+		return fmt.Sprintf(" The order may still be carried out: see lifeboat %s %s before you repeat it", see, to.Name)
 	}
 	return fmt.Sprintf(" The order may still be carried out: lifeboat status %s shows it, lifeboat %s --reason ... takes it back", to.Name, back)
 }

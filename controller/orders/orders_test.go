@@ -134,7 +134,7 @@ func TestGive_NoAnswerToAnOrderThatIsObeyedLater_NamesWhatTakesItBack(t *testing
 	}
 	_, sender := answering(t, "cluster-failover/a", workflows.UpdateCancel, cancel, context.DeadlineExceeded)
 	_, err := sender.Give(t.Context(), sender.Target("a"), workflows.UpdateCancel, cancel)
-	require.ErrorContains(t, err, "The order may still be carried out: look at a before you repeat it")
+	require.ErrorContains(t, err, "The order may still be carried out: see lifeboat status a before you repeat it")
 	sender = starting(t, context.DeadlineExceeded)
 	_, err = sender.Begin(t.Context(), sender.Target("a"), workflows.UpdateDrain, workflows.DrainOrder{Order: why})
 	require.ErrorContains(t, err, "lifeboat drain a --end")

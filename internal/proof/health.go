@@ -98,7 +98,7 @@ func (in HealthInput) prove(t karmada.TargetCluster) reason.Verdict {
 		return Refuse(reason.NotHealthy, "its status on %s cannot be understood: %s", t.Name, item.Malformed)
 	case stale(in.Binding, item):
 		return Refuse(reason.NotHealthy, "%s reports on an older generation of it than %d", t.Name, *item.Generation)
-	case desiredPods(item) == 0 && desiredPods(in.Binding.Item(in.Failed)) > 0: // Karmada calls it healthy
+	case !in.Baseline.had(t.Name) && desiredPods(item) == 0 && desiredPods(in.Binding.Item(in.Failed)) > 0: // Karmada calls it healthy
 		return Refuse(reason.NotHealthy, "no node of %s takes a pod of it, as those of %s did", t.Name, in.Failed)
 	}
 	// The count says more than Karmada's word: a Deployment with one of two ready is Unhealthy.

@@ -30,6 +30,9 @@ type RestoreInput struct {
 	// PutBack restores the former clusters although it is placed: what came since the
 	// eviction goes. Whether the old copy still stands is the caller's to look.
 	PutBack bool
+	// TakeBack has a restore of what is not placed do the same: the scheduler might prefer what came since to
+	// the copy that no hold protects any more. Whether that copy can take over is the caller's to look.
+	TakeBack bool
 }
 
 // RestorePlan is what one write puts back, or why it must not. Not OK means: keep
@@ -43,8 +46,7 @@ type RestorePlan struct {
 	// Others are survivors that the scheduler's no-fit answer emptied.
 	Others []karmada.TargetCluster `json:"others,omitempty"`
 	// Away are targets that came since the eviction, Shrunk those that grew, with the
-	// replicas that they had: of a put-back, and of a binding that is not placed, where
-	// the scheduler might prefer them to the copy that no hold protects any more.
+	// replicas that they had; only a put-back, and what is taken back, has them.
 	Away   []string                `json:"away,omitempty"`
 	Shrunk []karmada.TargetCluster `json:"shrunk,omitempty"`
 	// Reschedule sets rescheduleTriggeredAt: without it a scheduler that stands at a
@@ -150,11 +152,10 @@ func (in RestoreInput) beingPlaced() bool {
 	return slices.ContainsFunc(in.Binding.Clusters, in.Baseline.exceeded)
 }
 
-// undo is what a restore takes away: clusters that came since the eviction, and
-// what others grew by. A target with a task of its own is left to that migration. What the
-// scheduler takes straight back it takes back itself.
+// undo is what a put-back takes away: clusters that came since the eviction, and
+// what others grew by. Without that order all may stay as long as they add up to no more than spec.replicas.
 func (in RestoreInput) undo() (away []string, shrunk []karmada.TargetCluster) {
-	if !in.PutBack && (in.StraightBack || !in.knowsBefore()) {
+	if !in.PutBack && (!in.TakeBack || !in.knowsBefore() || in.addsUp()) {
 		return nil, nil
 	}
 	for _, t := range in.survivors() {
@@ -167,6 +168,11 @@ func (in RestoreInput) undo() (away []string, shrunk []karmada.TargetCluster) {
 		}
 	}
 	return away, shrunk
+}
+
+// addsUp reports whether a divided binding has room for what comes back beside what stands.
+func (in RestoreInput) addsUp() bool {
+	return in.Binding.Placement.Divided() && karmada.SumOf(in.survivors())+in.replicas() <= in.Binding.Replicas
 }
 
 // replicas are those that were taken out. Where every copy has all of them, the

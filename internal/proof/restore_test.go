@@ -41,6 +41,7 @@ func TestPlanRestore(t *testing.T) {
 			b.Placement.ReplicaScheduling.DivisionPreference = karmada.DivisionAggregated
 		})
 	}
+	takeBack := func(in *proof.RestoreInput) { in.TakeBack = true }
 	both := func(in *proof.RestoreInput) {
 		in.Fleet = fixtures.Fleet(cluster("m1", fixtures.Room(50)), cluster("m4"))
 	}
@@ -100,15 +101,25 @@ func TestPlanRestore(t *testing.T) {
 			change: func(in *proof.RestoreInput) { in.PutBack = true }, want: proof.RestorePlan{Reason: reason.PutBackRefused, Message: "spec.replicas is 0"},
 		},
 		"a stuck placement is taken back": {
-			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
+			change: takeBack, before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
 			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas, m2 goes", Away: []string{"m2"}},
+		},
+		"where the old copy cannot take over, the new target stays": {
+			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))},
+			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas"},
+		},
+		"of a divided one all may stay that have room": {
+			change: takeBack, before: split(), now: []func(*karmada.Binding){scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2)), func(b *karmada.Binding) {
+				b.Clusters, b.Replicas = []karmada.TargetCluster{on("m2", 4), on("m3", 3)}, 8
+			}},
+			want: proof.RestorePlan{OK: true, Replicas: 1, Message: "m1 comes back with 1 replica"},
 		},
 		"a placement in its first pass is waited for": {
 			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 3)},
 			want: proof.RestorePlan{Reason: reason.RestoreUnanswered, Message: "the scheduler is placing it on m2"},
 		},
 		"one to which Karmada dispatches nothing is taken back": {
-			before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 4), func(b *karmada.Binding) { b.DispatchingSuspended = true }},
+			change: takeBack, before: duplicated("m1"), now: []func(*karmada.Binding){onTwo, succeeded, generation(4, 4), func(b *karmada.Binding) { b.DispatchingSuspended = true }},
 			want: proof.RestorePlan{OK: true, Replicas: 2, Message: "m1 comes back with 2 replicas, m2 goes", Away: []string{"m2"}},
 		},
 		"growth of a survivor is a placement, too": {

@@ -72,12 +72,12 @@ func (e Evidence) Ripe() []RuleObservation {
 	return e.ripe(func(t karmada.RuleTaint) bool { return !e.Stands(t) })
 }
 
-// TakenOver are those that stand for a rule that matches no more, and that another one asks for (R4.1-25).
+// TakenOver are those that stand for a rule that does not match now, and that another one asks for (R4.1-25).
 func (e Evidence) TakenOver() []RuleObservation {
 	return e.ripe(func(t karmada.RuleTaint) bool {
 		return e.Stands(t) && slices.ContainsFunc(e.Ours, func(ours karmada.AddedTaint) bool {
-			w := e.Windows[KeyOf(ours)]
-			return ours.Key == t.Key && ours.Effect == t.Effect && !w.Matching && w.Last == Mismatches
+			w, known := e.Windows[KeyOf(ours)]
+			return ours.Key == t.Key && ours.Effect == t.Effect && known && w.Last != Matches
 		})
 	})
 }

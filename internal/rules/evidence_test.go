@@ -75,7 +75,7 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 		},
 		{
 			name:     "its own policy neither adds nor removes, beside another rule",
-			evidence: rules.Evidence{Windows: windowsOf(idle, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(idle, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, over: 1, failing: true,
 		},
 		{
 			name:     "within the window of another rule",
@@ -87,7 +87,7 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 		},
 		{
 			name:     "its own rule says nothing beside another",
-			evidence: rules.Evidence{Windows: windowsOf(unsure, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(unsure, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, over: 1, failing: true,
 		},
 		{name: "a taint of no window stays", evidence: rules.Evidence{Judged: fixtures.At(9999), Ours: ours, Standing: standing}},
 	} {

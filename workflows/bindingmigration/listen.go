@@ -94,7 +94,7 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 	li.dirty = true
 	li.beside.Go(li.ctx, func(ctx workflow.Context) {
 		result := li.st.Result
-		if li.st.Dependents.Held {
+		if li.st.Dependents.Held && result != nil && workflow.Now(ctx).Sub(result.At) < letGoWithin {
 			result = nil // its end is reported once it has let go of them
 		}
 		li.reportFrom(ctx, result)
@@ -103,6 +103,9 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 		}
 	})
 }
+
+// letGoWithin is for how long a failover is kept waiting for the end of a move that cannot let go of its dependents.
+const letGoWithin = 20 * time.Minute
 
 // takenFrom tells the former failover that the migration belongs to another one.
 func (li *listener) takenFrom(ctx workflow.Context, former string) {

@@ -160,7 +160,10 @@ func (or *orders) cancel(o workflows.Order, putBack bool) {
 	if or.st.Over() {
 		return
 	}
-	or.intent.Held, or.dirty = nil, true
+	if or.intent.Held != nil {
+		or.intent.Refuse("a newer cancel by " + o.Who + " has replaced it")
+	}
+	or.dirty = true
 	if putBack {
 		or.intent.Held = &workflows.HeldOrder{Kind: workflows.IntentPutBack, Order: o}
 	}

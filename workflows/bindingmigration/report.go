@@ -126,7 +126,7 @@ func (re *reporter) report(result *record.Result) (heard bool) { return re.repor
 // reportFrom is report for a coroutine of its own, which may block on its own context only.
 func (re *reporter) reportFrom(ctx workflow.Context, result *record.Result) (heard bool) {
 	report := activities.MigrationReport{
-		FailoverID: re.st.FailoverID, Attempt: re.st.Attempt, Key: re.st.Ref.Key, UID: re.st.Ref.UID, Began: re.st.Began,
+		FailoverID: re.st.FailoverID, Attempt: re.st.Attempt, Key: re.st.Ref.Key, UID: re.st.Ref.UID, Asked: re.st.Asked,
 		Phase: re.st.Phase, Reason: re.st.Reason, Message: reason.Summary(re.withRefusal()), Refused: re.st.Intent.Refusal, RefusedID: re.st.Intent.RefusedID, Placed: re.st.Placed,
 		Attention: re.st.Attention, To: re.st.To, Result: result,
 		Late:   re.restoreLate(),

@@ -5,7 +5,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
-	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -70,8 +69,7 @@ func (f *failover) serve(ctx workflow.Context) error {
 	}
 	workflow.Go(f.ctx, f.oldCopies.watch)
 	flow.OnCancel(ctx, func(o workflows.Order) {
-		f.orders.cancel = &o
-		f.trail.ordered(workflows.UpdateCancel, o, queue.Scope{})
+		f.wholeOrders.acceptCancel(workflows.BindingOrder{CancelOrder: workflows.CancelOrder{Order: o}})
 		f.dirty, f.cancelRequested = true, true
 	})
 	return nil

@@ -36,7 +36,6 @@ type starting struct {
 	item   queue.Item
 	move   workflows.Migration
 	adopts bool
-	named  bool
 	start  flow.Start
 }
 
@@ -59,7 +58,7 @@ func (ms *migrations) start(i queue.Item, st workflows.MigrationState) {
 		Cluster: ms.cluster, ClusterUID: ms.st.UID, Key: i.Key, UID: i.UID, Mode: ms.st.Terms.Mode, Purge: i.Purge,
 		Fence: ms.st.Queue.FenceOf(&i, ms.st.Fenced), Named: st.Ref.Named,
 	}
-	st.Parent = workflows.ClusterFailoverID(ms.instance, ms.cluster)
+	st.Parent, st.Asked = workflows.ClusterFailoverID(ms.instance, ms.cluster), ms.now()
 	st.Approval, st.Standing = ms.approvals.approvalOf(i.Key, i.UID), ms.st.Asking
 	st.TellWritten = ms.draining.rate() > 0
 	st.FailoverID, st.Attempt, st.Terms, st.Resource, st.QueuedAt = ms.st.FailoverID, ms.st.Attempt, ms.st.Terms, i.Resource, i.Queued
@@ -70,14 +69,14 @@ func (ms *migrations) start(i queue.Item, st workflows.MigrationState) {
 	ms.trail.move(i, st, summary)
 	move := workflows.Migration{
 		Key: i.Key, UID: i.UID, Resource: i.Resource, Attempt: ms.st.Attempt, Policy: i.Policy, Tries: i.Tries, Queued: i.Queued, Purge: i.Purge, Fence: i.Fence,
-		Phase: phase.MigrationChecking, Since: ms.now(), Heard: ms.now(), Holds: st.Start == workflows.StartHold,
+		Phase: phase.MigrationChecking, Since: st.Asked, Heard: ms.now(), Holds: st.Start == workflows.StartHold, Named: st.Ref.Named,
 	}
 	if st.Start == workflows.StartAwaitFence {
 		move.Phase = phase.MigrationAwaitingFence
 	}
 	ms.note(move)
 	ms.unsent = append(ms.unsent, starting{
-		item: i, move: move, adopts: st.Adopts(), named: st.Ref.Named,
+		item: i, move: move, adopts: st.Adopts(),
 		start: flow.Start{Params: workflows.BindingMigrationParams{Instance: ms.instance, State: st}, Summary: summary},
 	})
 }
@@ -136,12 +135,12 @@ func (ms *migrations) started(s starting, err error) {
 	switch {
 	case err == nil:
 		if move, still := ms.st.Migrations[key]; still {
-			move.Named, move.Ours = s.named, true
+			move.Ours = true
 			ms.own(move)
 		}
 	case errors.Is(err, activities.ErrRuns):
 		if move, still := ms.st.Migrations[key]; still { // it may have reported since, also its end
-			move.Again = !s.adopts
+			move.Again, move.Named = !s.adopts, false
 			ms.ownRunning(move)
 		}
 	default:

@@ -17,33 +17,43 @@ import (
 
 // obey carries out what operators ordered since the last turn.
 func (f *failover) obey() {
-	o := f.orders
-	f.orders = failoverOrders{}
-	for _, one := range o.bindings {
-		if o.cancel != nil && one.afterCancel {
+	for range len(f.orders.bindings) {
+		one := f.orders.bindings[0]
+		f.orders.bindings = f.orders.bindings[1:]
+		if f.orders.cancel != nil && one.afterCancel {
 			f.orders.bindings, f.dirty = append(f.orders.bindings, one), true // the cancel reaches its migration first
 			continue
 		}
 		f.bindingOrders.obeyOne(one)
 	}
-	for _, v := range o.scoped {
+	scoped, words := f.orders.scoped, f.orders.confirmations
+	f.orders.scoped, f.orders.confirmations = nil, nil
+	for _, v := range scoped {
 		f.migrations.signalScoped(v)
 	}
-	if o.cancel != nil && f.on(phase.EventCancelOrdered, reason.Cancelled) {
-		f.st.Stopped, f.st.StopPutBack = o.cancel, o.putBack
-		f.st.ClosedAt, f.st.Untainted = time.Time{}, time.Time{}
-	}
-	for _, word := range o.confirmations {
+	for _, word := range words {
 		if word.binding == (karmada.BindingKey{}) {
 			f.fences.spread(&word.fence)
 		} else {
 			f.fences.fencedOne(word)
 		}
 	}
-	f.obeyEnforce(o)
-	if o.resume != nil && f.st.Phase == phase.FailoverStopped {
+	f.obeyWhole()
+}
+
+// obeyWhole carries out orders about the whole failover: until its turn comes, each can be replaced by a newer one.
+func (f *failover) obeyWhole() {
+	cancelled := f.orders.cancel
+	if cancelled != nil && f.on(phase.EventCancelOrdered, reason.Cancelled) {
+		f.st.Stopped, f.st.StopPutBack = cancelled, f.orders.putBack
+		f.st.ClosedAt, f.st.Untainted = time.Time{}, time.Time{}
+	}
+	f.orders.cancel, f.orders.putBack = nil, false
+	f.obeyEnforce(cancelled)
+	if f.orders.resume != nil && f.st.Phase == phase.FailoverStopped {
 		f.reopen(reason.ConditionsMatch)
 	}
+	f.orders.resume = nil
 }
 
 // reopen begins the next attempt of a stopped failover. The windows of its rules start from zero,
@@ -56,14 +66,15 @@ func (f *failover) reopen(why reason.Reason) {
 }
 
 // obeyEnforce answers an order to enforce; one that was overtaken by a cancel is not obeyed.
-func (f *failover) obeyEnforce(o failoverOrders) {
-	switch {
-	case o.enforce == nil:
-	case o.cancel != nil:
-		o.enforce.End("", flow.Refused("it was cancelled meanwhile by "+o.cancel.Who))
+func (f *failover) obeyEnforce(cancelled *workflows.Order) {
+	switch asked := f.orders.enforce; {
+	case asked == nil:
+	case cancelled != nil:
+		asked.End("", flow.Refused("it was cancelled meanwhile by "+cancelled.Who))
 	default:
-		o.enforce.End(f.beginEnforcing(o.enforce))
+		asked.End(f.beginEnforcing(asked))
 	}
+	f.orders.enforce = nil
 }
 
 // beginEnforcing takes the worker's terms again and, where they allow it, begins an attempt in
@@ -180,8 +191,9 @@ func (w *wholeOrders) acceptResume(o workflows.ScopedOrder) string {
 	w.standing.endPause()
 	w.taints.endDispute()
 	w.secondEvictor.resumed()
-	if w.orders.cancel != nil { // it was not carried out yet: the newer order counts
-		w.orders.cancel = nil
+	withdrawn := w.orders.cancel != nil // and not carried out yet: the newer order counts
+	w.orders.cancel, w.orders.putBack = nil, false
+	if withdrawn && w.st.Phase != phase.FailoverStopped {
 		return "resumed before the cancel was carried out" + w.standing.stillPaused()
 	}
 	if w.st.Phase == phase.FailoverStopped {
@@ -196,8 +208,8 @@ func (w *wholeOrders) acceptCancel(o workflows.BindingOrder) string {
 		return w.bindingOrders.orderOne(workflows.UpdateCancel, o)
 	}
 	w.trail.ordered(workflows.UpdateCancel, o.Order, queue.Scope{}, "putBack", flow.Yes(o.PutBack))
-	if w.orders.resume != nil { // as above
-		w.orders.resume = nil
+	if w.orders.resume != nil && !o.PutBack { // as above
+		w.orders.resume, w.dirty = nil, true
 		return "stays stopped: the resume was not carried out yet"
 	}
 	w.orders.cancel, w.orders.putBack, w.dirty = &o.Order, o.PutBack, true
@@ -212,8 +224,11 @@ func (w *wholeOrders) refuseCancel(o workflows.BindingOrder) error {
 	if o.Binding != (karmada.BindingKey{}) {
 		return w.bindingOrders.refuseOne(workflows.UpdateCancel, o)
 	}
-	if w.st.Phase == phase.FailoverStopped && w.orders.resume == nil {
+	switch {
+	case w.st.Phase == phase.FailoverStopped && w.orders.resume == nil:
 		return flow.Refused("stopped already by " + w.st.Stopped.Who)
+	case w.st.Phase == phase.FailoverStopped && o.PutBack:
+		return flow.Refused("it is being resumed; order the put-back when it is")
 	}
 	return flow.RefuseOrder(o.Order)
 }

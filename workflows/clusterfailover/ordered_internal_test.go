@@ -266,13 +266,14 @@ func TestReport_EndOfAnEarlierMigrationOnceMore_EndsNoLaterOne(t *testing.T) {
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {
 		f, o, report := moving(ctx)
 		key := o.Binding.String()
-		report.Began = f.now()
+		report.Asked = f.now()
 		m := f.st.Migrations[key]
 		m.Ours, m.Since = true, f.now().Add(time.Second)
 		f.migrations.note(m)
 		f.reported(report)
 		require.Contains(t, f.st.Migrations, key)
-		report.Began = m.Since.Add(time.Second)
+		m.Ours = false // it ran already when this failover asked for it
+		f.migrations.note(m)
 		f.reported(report)
 		require.NotContains(t, f.st.Migrations, key)
 	})
