@@ -226,7 +226,16 @@ func (j *judge) wrote(w world.Write, before, after karmada.Binding) {
 	j.swaps(w, &before, &after)
 	j.untargeted(w, &before, &after)
 	j.twoEvictors(w, &before)
+	j.heldAgain(w, &before, &after)
 	j.meant(w, &before, &after, first)
+}
+
+// heldAgain notes that a hold which was released is written once more.
+func (j *judge) heldAgain(w world.Write, before, after *karmada.Binding) {
+	e, is := j.evicted[id(w.Cluster, after)], held(after, w.Cluster)
+	if e != nil && held(before, w.Cluster) == nil && is != nil && is.Owned() {
+		e.released = time.Time{}
+	}
 }
 
 // meant judges a write by what it means for the binding and the cluster that it is about.

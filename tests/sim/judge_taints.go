@@ -39,7 +39,11 @@ func (j *judge) sees(name string) {
 // long enough ago.
 func (j *judge) excused(b *karmada.Binding, cluster string, since time.Time) bool {
 	long := func(x wish) bool { return x.putsBack() && j.s.now().Sub(x.at) >= restoreWait }
-	return j.wished(id(cluster, b), time.Time{}, long) || j.undone(b, cluster) || j.chained(b, cluster, since)
+	began := since
+	if e := j.evicted[id(cluster, b)]; e != nil {
+		began = e.at
+	}
+	return j.wished(id(cluster, b), began, long) || j.undone(b, cluster) || j.chained(b, cluster, since)
 }
 
 // untaints judges that Lifeboat's taint goes: restores come first, for as long as they may take.
