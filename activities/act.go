@@ -185,9 +185,12 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 // over, as a put-back has looked already; elsewhere they stay, for they may be all that runs.
 func (a restorer) plan(ctx context.Context, r RestoreRequest, in proof.RestoreInput) (proof.RestorePlan, error) {
 	plan := proof.PlanRestore(in)
-	in.TakeBack = !r.PutBack && !r.EvenIfPlaced
+	if !plan.OK || r.PutBack || r.EvenIfPlaced {
+		return plan, nil
+	}
+	in.TakeBack = true
 	back := proof.PlanRestore(in)
-	if !plan.OK || !back.OK || len(back.Away)+len(back.Shrunk) == 0 || unfit(in.Cluster, true) != "" {
+	if !back.OK || len(back.Away)+len(back.Shrunk) == 0 || unfit(in.Cluster, true) != "" {
 		return plan, nil
 	}
 	why, err := a.oldCopyGone(ctx, in.Binding, r.Cluster, r.OldWork)

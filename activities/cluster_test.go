@@ -199,7 +199,7 @@ func TestWriteTaints_TwoRulesWithOneTaint_GoesOverToTheOneThatMatches(t *testing
 	require.Equal(t, activities.EvictNotAffected, b.evict().End, "whether the window of the other has run out is not known here")
 	taintRow{ask: asks("well"), writes: 1}.run(t, b, b.taints())
 	require.Equal(t, "well", b.world.PeekCluster("m1").Added[0].Rule)
-	require.Equal(t, put, b.world.PeekCluster("m1").Taints, "no toleration begins anew")
+	require.Equal(t, put, b.world.PeekCluster("m1").Taints, "tolerations go on")
 	require.Equal(t, activities.EvictWritten, b.evict().End)
 }
 

@@ -197,16 +197,22 @@ func (k reader) heldParent(ctx context.Context, b *karmada.Binding, cluster stri
 		k.cache.In(b.Key.Namespace, look)
 		return parent, nil
 	}
+	err = k.parents(ctx, b, func(other *karmada.Binding) bool { look(other); return true })
+	return parent, err
+}
+
+// parents reads those that a dependent names, until do says no.
+func (k reader) parents(ctx context.Context, b *karmada.Binding, do func(*karmada.Binding) bool) error {
 	for _, r := range b.RequiredBy {
-		other, gone, err := k.binding(ctx, karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}, "")
+		parent, gone, err := k.binding(ctx, karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}, "")
 		if err != nil {
-			return nil, classify("read parent", r.Namespace+"/"+r.Name, err)
+			return classify("read parent", r.Namespace+"/"+r.Name, err)
 		}
-		if !gone {
-			look(&other)
+		if !gone && !do(&parent) {
+			return nil
 		}
 	}
-	return parent, nil
+	return nil
 }
 
 // keepsPods reports whether the old copy of a workload is held on a cluster, by its migration or for an operator.

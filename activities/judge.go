@@ -228,26 +228,16 @@ func (k reader) definitionFree(ctx context.Context, crd *karmada.Binding, cluste
 func (d dependents) planLeave(ctx context.Context, b *karmada.Binding, cluster, holder string, back bool) (proof.HoldPlan, error) {
 	plan := proof.PlanLeave(b, cluster, holder, back)
 	if plan.Drops() && !b.ServesOn(cluster) {
-		other, err := d.neededBy(ctx, b, cluster)
+		needed := false
+		err := d.parents(ctx, b, func(parent *karmada.Binding) bool {
+			needed = karmada.NeedsOn(parent, b, cluster)
+			return !needed
+		})
 		if err != nil {
 			return plan, err
 		}
-		plan = proof.PlanLeave(b, cluster, holder, other)
+		plan = proof.PlanLeave(b, cluster, holder, needed)
 	}
 	rule, _ := d.settings.Kinds.Judge(b, cluster)
 	return plan.KeptBy(rule, b, cluster), nil
-}
-
-// neededBy reports whether a parent that names the dependent is on the cluster.
-func (d dependents) neededBy(ctx context.Context, b *karmada.Binding, cluster string) (bool, error) {
-	for _, r := range b.RequiredBy {
-		parent, gone, err := d.binding(ctx, karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}, "")
-		if err != nil {
-			return false, classify("read parent", r.Namespace+"/"+r.Name, err)
-		}
-		if !gone && karmada.NeedsOn(&parent, b, cluster) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

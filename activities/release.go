@@ -156,12 +156,14 @@ func (a releaser) whyNotYet(
 
 // servesOthers keeps the old copy of what comes with a workload, a Service or a ConfigMap, for as long as that of the
 // workload is held, which may serve until then, or has yet to leave a cluster that answers. Where none of them has moved
-// off one that has recovered, it is to go back there. So does what a parent lists as its dependent.
+// off one that has recovered, it is to go back there. A dependent waits for its parents first.
 func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada.Binding, source karmada.Cluster) (reason.Reason, string, error) {
-	if parent, err := a.heldParent(ctx, b, r.Cluster); err != nil || parent != nil {
-		return a.waitsWith(ctx, b, r.Cluster, parent, err)
-	}
-	if !proof.Follows(b) {
+	switch parent, err := a.heldParent(ctx, b, r.Cluster); {
+	case err != nil:
+		return reason.None, "", err
+	case parent != nil:
+		return reason.HeldForParents, waitsFor(parent, r.Cluster), a.leftWith(ctx, b, r.Cluster, parent)
+	case !proof.Follows(b):
 		return reason.None, "", nil
 	}
 	var s servedBy
@@ -180,15 +182,12 @@ func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada
 	return reason.None, "", nil
 }
 
-// waitsWith waits for a held parent. Where that is left to an operator, so is what it reads (R4.10-3).
-func (a releaser) waitsWith(ctx context.Context, b *karmada.Binding, cluster string, parent *karmada.Binding, err error) (reason.Reason, string, error) {
-	if err != nil {
-		return reason.None, "", err
-	}
+// leftWith leaves a binding to an operator where the parent that it waits for is (R4.10-3).
+func (a releaser) leftWith(ctx context.Context, b *karmada.Binding, cluster string, parent *karmada.Binding) (err error) {
 	if task, _ := parent.TaskFor(cluster); task.LeftForGood() {
 		_, err = a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: cluster, Reason: task.Reason})
 	}
-	return reason.HeldForParents, waitsFor(parent, cluster), err
+	return err
 }
 
 // servedBy are the workloads that a binding serves: those whose old copy is held on its cluster, those that are there, where

@@ -211,11 +211,11 @@ func isAsked(w *TaintWrite, o rules.RuleObservation, asked []rules.RuleObservati
 
 // isTaken reports whether another rule puts a taint in this write, or has put it and still asks for it.
 func isTaken(w *TaintWrite, o rules.RuleObservation, asked []rules.RuleObservation) bool {
-	matching := windowsOf(asked)
 	same := func(t karmada.RuleTaint) bool { return t.Key == o.Taint.Key && t.Effect == o.Taint.Effect }
 	stands := karmada.HasTaint(w.Cluster.Taints, o.Taint.Key, o.Taint.Effect)
-	return slices.ContainsFunc(w.Add, same) || stands && slices.ContainsFunc(w.Cluster.Added, func(t karmada.AddedTaint) bool {
-		return same(karmada.RuleTaint{Key: t.Key, Effect: t.Effect}) && t.Rule != o.Rule && matching[rules.KeyOf(t)]
+	return slices.ContainsFunc(w.Add, same) || stands && slices.ContainsFunc(asked, func(now rules.RuleObservation) bool {
+		return same(now.Taint) && now.Rule != o.Rule &&
+			slices.ContainsFunc(w.Cluster.Added, func(t karmada.AddedTaint) bool { return rules.KeyOf(t) == now.Key() })
 	})
 }
 

@@ -168,7 +168,7 @@ type Migration struct {
 	// Ordered is what an operator ordered of it last. One that ends with nothing written has
 	// not seen the order, or had nothing to do for it; it is carried out then.
 	Ordered *MigrationOrder `json:"ordered,omitempty"`
-	// Ours: this failover has started it, at Since.
+	// Ours: this failover started it, at the moment Since.
 	Ours bool `json:"ours,omitempty"`
 	// Again: affected again while this runs; looked at when it reports.
 	Again bool `json:"again,omitempty"`

@@ -92,6 +92,11 @@ func (b *Binding) ServesOn(cluster string) bool {
 	return b.Targets(cluster) || b.RequiredOn(cluster)
 }
 
+// OnlyRequiredOn reports whether parents alone keep the Work of a binding on a cluster: it is no target itself.
+func (b *Binding) OnlyRequiredOn(cluster string) bool {
+	return b.RequiredOn(cluster) && !b.Targets(cluster)
+}
+
 // RequiredOn reports whether a parent of the binding runs on a cluster: Karmada keeps a Work there for it.
 func (b *Binding) RequiredOn(cluster string) bool {
 	return slices.ContainsFunc(b.RequiredBy, func(r RequiredBy) bool { return slices.Contains(r.Clusters, cluster) })

@@ -73,7 +73,7 @@ func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
 	}
 	task, _ := b.TaskFor(cluster)
 	switch {
-	case task == nil && (!b.ServesOn(cluster) || b.Targets(cluster)):
+	case task == nil && !b.OnlyRequiredOn(cluster):
 		return HoldPlan{Done: true} // it is not there, and there is no Work to keep; or it stays by itself
 	case task == nil:
 		return HoldPlan{Holders: []string{holder}}
@@ -128,7 +128,7 @@ func (p HoldPlan) KeptBy(rule rules.KindRule, b *karmada.Binding, cluster string
 func HeldFor(b *karmada.Binding, cluster, holder string) bool {
 	task, _ := b.TaskFor(cluster)
 	if task == nil {
-		return !b.ServesOn(cluster) || b.Targets(cluster)
+		return !b.OnlyRequiredOn(cluster)
 	}
 	if !task.Ours() || task.KeepsNothing(b) {
 		return false

@@ -172,24 +172,24 @@ func (m *migration) verified(look activities.Observation) {
 		m.endBanned(look)
 	case m.st.Adopts() && look.LastCopy && m.st.Intent.Cancelled == nil:
 		m.holdBeside()
-	case m.st.Intent.CallsOff():
-		why := m.st.Intent.CallOffReason()
-		m.refuseUnheld()
-		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: why})
-	case look.Targeted:
-		m.refuseUnheld()
-		m.end(record.Result{Outcome: phase.OutcomeBlocked, Reason: reason.Unverified, Message: notStood(m.st.Said)})
 	default:
-		m.refuseUnheld()
-		m.end(record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers})
+		m.endUnheld(look)
 	}
 }
 
-// refuseUnheld refuses an order about a held copy that has begun this migration: there is none.
-func (m *migration) refuseUnheld() {
+// endUnheld ends where nothing of Lifeboat's stands, and refuses the order about a held copy that began the migration.
+func (m *migration) endUnheld(look activities.Observation) {
+	r := record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers}
+	switch {
+	case m.st.Intent.CallsOff():
+		r.Outcome, r.Reason = phase.OutcomeAbandoned, m.st.Intent.CallOffReason()
+	case look.Targeted:
+		r.Outcome, r.Reason, r.Message = phase.OutcomeBlocked, reason.Unverified, notStood(m.st.Said)
+	}
 	if m.st.Ref.Named {
 		m.st.Intent.Refuse("no Lifeboat task holds a copy on " + m.st.Ref.Cluster)
 	}
+	m.end(r)
 }
 
 // saidOf is what the API server said of a write, in one short line of plain text, without

@@ -172,11 +172,11 @@ func (ms *migrations) own(m workflows.Migration) {
 	// Its outcome is the migration's to tell, not the queue's.
 	ms.st.Items = slices.DeleteFunc(ms.st.Items, func(i queue.Item) bool { return i.Key == m.Key && i.UID == m.UID })
 	if ms.closing() {
-		recover := workflows.Recover{Attempt: ms.st.Attempt, Cancelled: ms.st.Stopped, PutBack: ms.st.StopPutBack}
-		if m.Named { // an operator's order about this binding, given after the stop
-			recover.Cancelled, recover.PutBack = nil, false
+		news := workflows.Recover{Attempt: ms.st.Attempt}
+		if !m.Named { // else an operator ordered something about this binding after the stop
+			news.Cancelled, news.PutBack = ms.st.Stopped, ms.st.StopPutBack
 		}
-		ms.signal(m, workflows.SignalRecover, recover)
+		ms.signal(m, workflows.SignalRecover, news)
 	} else if p := ms.st.PausedBy(m.Key); p != nil && !m.Placed {
 		ms.signal(m, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: p.Order}, Verb: workflows.UpdatePause})
 	}

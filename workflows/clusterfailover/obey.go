@@ -208,7 +208,7 @@ func (w *wholeOrders) acceptCancel(o workflows.BindingOrder) string {
 		return w.bindingOrders.orderOne(workflows.UpdateCancel, o)
 	}
 	w.trail.ordered(workflows.UpdateCancel, o.Order, queue.Scope{}, "putBack", flow.Yes(o.PutBack))
-	if w.orders.resume != nil && !o.PutBack { // as above
+	if w.orders.resume != nil && !o.PutBack { // the newer order counts
 		w.orders.resume, w.dirty = nil, true
 		return "stays stopped: the resume was not carried out yet"
 	}
