@@ -61,7 +61,9 @@ func TestAReleaseLooksOnceMoreBeforeItDropsTheHold(t *testing.T) {
 		"no Work of it stands there, and unproven will do": {
 			world: workOnTarget(false), ask: func(_ *bench, r *activities.ReleaseRequest) { r.Unproven = true }, reason: reason.TargetNotReady,
 		},
-		"not understood any more": {world: app(malformed), reason: reason.Malformed},
+		"its held Work is of another version": {world: versionedWork("apps/v1beta1"), reason: reason.NotHealthy},
+		"its held Work is of its version":     {world: versionedWork("apps/v1"), reason: reason.Written},
+		"not understood any more":             {world: app(malformed), reason: reason.Malformed},
 		"older than it was before": {
 			ask:    func(b *bench, r *activities.ReleaseRequest) { r.Seen = b.world.Peek(r.Key).ResourceVersion + "0" },
 			reason: reason.StaleRead,
@@ -99,6 +101,15 @@ func workOnTarget(deleted bool) func(*bench) {
 		if work.Deleting = true; deleted {
 			b.world.PutWork(work)
 		}
+	}
+}
+
+// versionedWork has the manifest in the Work of the old copy be of a version of its kind.
+func versionedWork(version string) func(*bench) {
+	return func(b *bench) {
+		work, _ := b.world.StandingWork(appKey("app"), "m1")
+		work.APIVersion = version
+		b.world.PutWork(work)
 	}
 }
 

@@ -274,6 +274,23 @@ func (a releaser) proven(ctx context.Context, r ReleaseRequest, b *karmada.Bindi
 	if unmade, err := a.unmade(ctx, r, b); err != nil || len(unmade) > 0 {
 		return proof.Refuse(reason.NotHealthy, "no Work of it stays on %s: what is reported there is of a former copy", reason.List(unmade)), err
 	}
+	return a.collected(ctx, b)
+}
+
+// collected judges whether Karmada still collects the status of a binding: it does not while any Work of it is of another
+// version of its kind, as that of a held copy stays when the served version changes.
+func (a releaser) collected(ctx context.Context, b *karmada.Binding) (reason.Verdict, error) {
+	for i := range b.Tasks {
+		cluster := b.Tasks[i].FromCluster
+		switch work, err := a.Reader.WorkOf(ctx, b, cluster); {
+		case errors.Is(err, karmada.ErrGone):
+		case err != nil:
+			return reason.Verdict{}, err
+		case work.APIVersion != "" && work.APIVersion != b.Resource.APIVersion && !work.Deleting:
+			return proof.Refuse(reason.NotHealthy, "its Work on %s is of %s, not of %s: Karmada collects its status no more",
+				cluster, work.APIVersion, b.Resource.APIVersion), nil
+		}
+	}
 	return reason.Verdict{OK: true}, nil
 }
 

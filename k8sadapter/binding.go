@@ -298,6 +298,7 @@ func aggregatedItem(raw json.RawMessage, of karmada.Resource) karmada.Aggregated
 		d.problem("clusterName", "missing")
 	}
 	fields.read("applied", &item.Applied)
+	fields.read("appliedMessage", &item.AppliedMessage)
 	fields.read("health", &item.Health)
 	item.Health = cmp.Or(item.Health, karmada.HealthUnknown)
 	status := fields.section("status")

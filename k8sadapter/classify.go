@@ -32,6 +32,8 @@ func classify(r request, err error, retryAfter time.Duration) error {
 		retryAfter = time.Duration(details.RetryAfterSeconds) * time.Second
 	}
 	switch sentinel := sentinels[code]; {
+	case r.seeks() && apierrors.IsUnexpectedServerError(err) && code == http.StatusNotFound:
+		err = fmt.Errorf("%w: the API server does not serve %s: %w", karmada.ErrUnreachable, r.resource.Resource, err)
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && retryAfter > 0:
 		err = &karmada.ThrottledError{RetryAfter: cmp.Or(retryAfter, defaultRetryAfter), Err: err}
 	case code == http.StatusForbidden || code == http.StatusUnauthorized:
@@ -42,6 +44,13 @@ func classify(r request, err error, retryAfter time.Duration) error {
 		err = fmt.Errorf("%w: %w", sentinel, err)
 	}
 	return fmt.Errorf("%s %s: %w", r.verb, r.object(), err)
+}
+
+// seeks reports whether the request looks for certain objects. A 404 without the words of the API server says nothing of
+// them: a proxy has lost its server, or the APIService of clusters is gone for a moment. Of a whole list it says that the
+// kind is not served.
+func (r request) seeks() bool {
+	return r.subresource == "" && (r.name != "" || r.query.Has("fieldSelector") || r.query.Has("labelSelector"))
 }
 
 // webhookFailure is how the API server reports that it could not call an admission webhook

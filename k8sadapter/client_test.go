@@ -402,7 +402,7 @@ func TestWorkOf_TellsWhatItsSpecAndItsManifestSay(t *testing.T) {
 			requests := 0
 			client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests++
-				spec := `{` + c.fields + `"workload":{"manifests":[{"metadata":{"labels":{` + c.labels + `}}}]}}`
+				spec := `{` + c.fields + `"workload":{"manifests":[{"apiVersion":"example.io/v2","metadata":{"labels":{` + c.labels + `}}}]}}`
 				if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata") {
 					spec = "{}"
 				}
@@ -412,9 +412,29 @@ func TestWorkOf_TellsWhatItsSpecAndItsManifestSay(t *testing.T) {
 			work := fixtures.Must(client.WorkOf(t.Context(), b, "m1"))(t)
 			require.Equal(t, c.retains, work.RetainsReplicas)
 			require.Equal(t, c.preserves, work.PreservesCopy)
+			require.Equal(t, "example.io/v2", work.APIVersion)
 			require.Equal(t, 1, requests)
 		})
 	}
+}
+
+// A proxy without its server, or an API server without the APIService, answers 404 for whatever is asked of it. That ends
+// no cluster, binding or Work; of a list it says that the kind is not served.
+//
+// Rules: R4.7-39, R4.7-40.
+func TestA404WithoutTheWordsOfTheAPIServer_SaysNothingOfAnObject(t *testing.T) {
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "404 page not found", http.StatusNotFound) }), Options{})
+	_, clusterErr := client.ClusterNow(t.Context(), "m1")
+	_, bindingErr := client.BindingNow(t.Context(), karmada.BindingKey{Namespace: "shop", Name: "cart"})
+	known := decoded(t, shared)
+	known.PermanentID = "id"
+	_, workErr := client.WorkOf(t.Context(), known, "m1")
+	for _, err := range []error{clusterErr, bindingErr, workErr} {
+		require.ErrorIs(t, err, karmada.ErrUnreachable)
+		require.NotErrorIs(t, err, karmada.ErrGone)
+	}
+	_, err := client.Rules(t.Context())
+	require.ErrorIs(t, err, karmada.ErrGone, "of a whole list it says that the kind is not served")
 }
 
 // Karmada notes in the Work which overriders it has applied. A number without one may be that of an older placement.

@@ -109,7 +109,7 @@ const wholeBinding = `{
     "conditions":[{"type":"Scheduled","status":"False","reason":"NoClusterFit","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"}],
     "aggregatedStatus":[
       {"clusterName":"m1","applied":true,"health":"Healthy","status":{"generation":4,"observedGeneration":3,"replicas":2,"readyReplicas":1}},
-      {"clusterName":"m2"},
+      {"clusterName":"m2","applied":false,"appliedMessage":"denied"},
       {"clusterName":"m3","status":{"replicas":"many","readyReplicas":1}}]}}`
 
 func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
@@ -149,6 +149,7 @@ func TestEveryFieldOfABindingThatTheRulesReadIsDecoded(t *testing.T) {
 	assert.Equal(t, []int64{4, 3, 2, 1}, []int64{*full.Generation, *full.ObservedGeneration, *full.Replicas, *full.ReadyReplicas})
 	silent := b.Status.Aggregated[1]
 	assert.Equal(t, karmada.HealthUnknown, silent.Health)
+	assert.Equal(t, "denied", silent.AppliedMessage)
 	assert.Nil(t, silent.Replicas)
 	odd := b.Status.Aggregated[2]
 	assert.Contains(t, odd.Malformed, "status.replicas")

@@ -52,6 +52,8 @@ type Watch struct {
 
 	// reporting orders the calls of OnRules, so that the newest is the last one.
 	reporting sync.Mutex
+	// handled are the registrations of the handlers, by informer.
+	handled sync.Map
 	// logged is the newest problem of each resource, and when it was logged.
 	logged sync.Map
 }
@@ -160,9 +162,11 @@ func (w *Watch) Run(ctx context.Context) error {
 		followed[w.policies] = anyRule
 	}
 	for informer, handle := range followed {
-		if _, err := informer.AddEventHandler(handle); err != nil {
+		registration, err := informer.AddEventHandler(handle)
+		if err != nil {
 			return fmt.Errorf("watch: %w", err)
 		}
+		w.handled.Store(informer, registration)
 	}
 	for informer := range followed {
 		running.Go(func() { informer.RunWithContext(ctx) })
@@ -179,9 +183,19 @@ func (w *Watch) rulesSynced() bool {
 	return w.rules.HasSynced() && (w.policies == nil || w.policies.HasSynced() || w.policiesAbsent.Load())
 }
 
-// HasSynced reports whether every resource has been listed in full once.
+// HasSynced reports whether every resource has been listed in full once, and the handlers got its objects.
 func (w *Watch) HasSynced() bool {
-	return w.clusters.HasSynced() && w.rbs.HasSynced() && w.crbs.HasSynced() && w.rulesSynced()
+	return w.ClustersSynced() && w.got(w.rbs) && w.got(w.crbs) && w.rulesSynced()
+}
+
+// ClustersSynced is HasSynced for clusters alone.
+func (w *Watch) ClustersSynced() bool { return w.got(w.clusters) }
+
+// got reports whether the handlers of an informer got all that it listed first.
+func (w *Watch) got(from cache.SharedIndexInformer) bool {
+	registration, _ := w.handled.Load(from)
+	r, known := registration.(cache.ResourceEventHandlerRegistration)
+	return known && r.HasSynced()
 }
 
 // Clusters are all clusters as last seen.

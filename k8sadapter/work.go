@@ -56,6 +56,9 @@ func (c *works) WorkOf(ctx context.Context, b *karmada.Binding, cluster string) 
 	work.RetainsReplicas = manifest != nil && b.Resource.GroupKind() == karmada.KindDeployment &&
 		manifest.Metadata.Labels[karmada.LabelRetainReplicas] == "true"
 	work.OverriddenReplicas = overriddenReplicas(meta, manifest)
+	if manifest != nil {
+		work.APIVersion = manifest.APIVersion
+	}
 	return work, nil
 }
 
@@ -169,7 +172,8 @@ type workWire struct {
 }
 
 type manifestWire struct {
-	Metadata struct {
+	APIVersion string `json:"apiVersion"`
+	Metadata   struct {
 		Labels map[string]string `json:"labels"`
 	} `json:"metadata"`
 	Spec json.RawMessage `json:"spec"`

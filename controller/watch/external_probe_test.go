@@ -300,17 +300,19 @@ func TestProbe_SecondTerm_WaitsForAProbeThatAgrees(t *testing.T) {
 //
 // Rules: R4.1-55.
 func TestWatcher_NewLeader_SendsNothingBeforeTheFirstProbe(t *testing.T) {
-	for name, late := range map[string]bool{"what was known is read at once": false, "at the second attempt": true} {
+	for name, c := range map[string]struct{ late, unlisted bool }{
+		"what was known is read at once": {}, "at the second attempt": {late: true}, "bindings cannot be listed": {unlisted: true},
+	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { newLeader(t, late) })
+			synctest.Test(t, func(t *testing.T) { newLeader(t, c.late, c.unlisted) })
 		})
 	}
 }
 
-func newLeader(t *testing.T, late bool) {
+func newLeader(t *testing.T, late, unlisted bool) {
 	l := &line{begun: time.Now(), running: map[string]bool{}}
 	dead := cluster("a", "1", corev1.ConditionFalse)
-	k := &fakeKarmada{play: func(h k8sadapter.Handlers) {
+	k := &fakeKarmada{unlisted: unlisted, play: func(h k8sadapter.Handlers) {
 		h.OnRules([]rules.Rule{notReady()})
 		h.OnCluster(nil, dead)
 	}}

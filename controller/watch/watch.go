@@ -28,6 +28,8 @@ type Karmada interface {
 	Run(ctx context.Context) error
 	// HasSynced reports that the handlers got every object once.
 	HasSynced() bool
+	// ClustersSynced reports that they got every cluster once.
+	ClustersSynced() bool
 }
 
 // Watcher watches for one term of leadership.
@@ -81,18 +83,25 @@ func (w *Watcher) Run(ctx context.Context) {
 			w.Log.ErrorContext(ctx, "cannot watch", telemetry.KeyError, err)
 		}
 	})
-	synced := func(context.Context) (bool, error) { return karmada.HasSynced(), nil }
-	if wait.PollUntilContextCancel(ctx, syncPoll, true, synced) != nil {
+	if !await(ctx, karmada.ClustersSynced) {
+		return
+	}
+	if w.ExternalProbe != nil { // it waits for no binding: the first facts about clusters wait for it
+		running.Go(func() { w.probe(ctx, router) })
+	}
+	if !await(ctx, karmada.HasSynced) {
 		return
 	}
 	w.Log.InfoContext(ctx, "watching")
-	if w.ExternalProbe != nil {
-		running.Go(func() { w.probe(ctx, router) })
-	}
 	if w.Survey != nil {
 		running.Go(func() { w.Survey(ctx, router.Open) })
 	}
 	w.resyncUntil(ctx, router)
+}
+
+// await polls until a condition holds, and reports whether it does before ctx ends.
+func await(ctx context.Context, holds func() bool) bool {
+	return wait.PollUntilContextCancel(ctx, syncPoll, true, func(context.Context) (bool, error) { return holds(), nil }) == nil
 }
 
 func (w *Watcher) handlers(router *Router) k8sadapter.Handlers {

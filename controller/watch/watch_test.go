@@ -34,6 +34,8 @@ type fakeKarmada struct {
 	h      k8sadapter.Handlers
 	mu     sync.Mutex
 	synced bool
+	// unlisted: its bindings cannot be listed.
+	unlisted bool
 }
 
 func (k *fakeKarmada) Run(ctx context.Context) error {
@@ -45,7 +47,9 @@ func (k *fakeKarmada) Run(ctx context.Context) error {
 	return nil
 }
 
-func (k *fakeKarmada) HasSynced() bool {
+func (k *fakeKarmada) HasSynced() bool { return k.ClustersSynced() && !k.unlisted }
+
+func (k *fakeKarmada) ClustersSynced() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.synced

@@ -147,8 +147,10 @@ const (
 // AggregatedItem is one of status.aggregatedStatus. The counts come from its raw
 // status and are nil where the kind does not report them.
 type AggregatedItem struct {
-	Cluster            string
-	Applied            bool
+	Cluster string
+	Applied bool
+	// AppliedMessage says why it is not applied.
+	AppliedMessage     string
 	Health             Health
 	Generation         *int64
 	ObservedGeneration *int64
@@ -175,6 +177,8 @@ type Work struct {
 	PreservesCopy bool `json:",omitempty"`
 	// OverriddenReplicas are those that an OverridePolicy gives the copy, nil without one. Read with the Work of a binding alone.
 	OverriddenReplicas *int64 `json:",omitempty"`
+	// APIVersion is its manifest's, empty where that is not known. Read with the Work of a binding alone.
+	APIVersion string `json:"-"`
 }
 
 // Heed notes what the old Work says about its copy; nil says nothing. Karmada's execution controller obeys

@@ -191,8 +191,14 @@ func readyCount(b *karmada.Binding, item *karmada.AggregatedItem) int64 {
 	}
 }
 
+// mostAppliedMessage bounds what is shown of why a copy is not applied, in bytes.
+const mostAppliedMessage = 200
+
 func describe(item *karmada.AggregatedItem) string {
-	if !item.Applied {
+	switch {
+	case !item.Applied && item.AppliedMessage != "":
+		return "not applied: " + reason.Shortened(item.AppliedMessage, mostAppliedMessage)
+	case !item.Applied:
 		return "not applied"
 	}
 	return string(cmp.Or(item.Health, karmada.HealthUnknown))

@@ -55,6 +55,8 @@ func TestHealthy(t *testing.T) {
 	}
 	unapplied := copyOn("m2", well, 2, 2)
 	unapplied.Applied = false
+	denied := unapplied
+	denied.AppliedMessage = "admission webhook denied it " + strings.Repeat("x", 500)
 	broken := copyOn("m2", well, 2, 2)
 	broken.Malformed = "status.replicas: not a number"
 	unobserved := copyOn("m2", well, 2, 2)
@@ -77,6 +79,7 @@ func TestHealthy(t *testing.T) {
 		"it is Unhealthy":                         {binding: with(duplicated("m2"), reports(copyOn("m2", ill, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "its copy on m2 is Unhealthy"},
 		"it is Unknown":                           {binding: with(duplicated("m2"), reports(copyOn("m2", unknown, 2, 2))), baseline: was(), reason: reason.NotHealthy, message: "m2 is Unknown"},
 		"it is not applied":                       {binding: with(duplicated("m2"), reports(unapplied)), baseline: was(), reason: reason.NotHealthy, message: "m2 is not applied"},
+		"it is not applied, and Karmada says why": {binding: with(duplicated("m2"), reports(denied)), baseline: was(), reason: reason.NotHealthy, message: "m2 is not applied: admission webhook denied it xx"},
 		"it reports nothing yet":                  {binding: duplicated("m2"), baseline: was(), reason: reason.NotHealthy, message: "m2 reports no status of it yet"},
 		"its report cannot be understood":         {binding: with(duplicated("m2"), reports(broken)), baseline: was(), reason: reason.NotHealthy, message: "not a number"},
 		"a dead cluster's Healthy proves nothing": {binding: with(duplicated("m2"), reports(copyOn("m2", well, 2, 2))), baseline: was(), suspect: []string{"m2"}, reason: reason.TargetNotReady, message: "proves nothing"},
