@@ -113,7 +113,7 @@ func (j judge) withState(in placement.PreCheckInput, ask ask, check Check) Check
 		return check
 	}
 	state := proof.StateInput{
-		Rules: ask.frozen.State, Purge: check.Purge, Fence: ask.fence, Targets: len(in.Binding.Clusters),
+		Rules: ask.frozen.State, Purge: check.Purge, Fence: ask.fence, Targets: in.Binding.RunsOn(),
 		Read: j.Reader.State, MissingOK: j.settings.StateMissingOK,
 	}
 	state.Source, _ = find(in.Fleet, in.Failing, "")

@@ -117,14 +117,18 @@ func TestApplicationFailover_UnhealthyForItsToleration_MovesAndHoldsTheOldCopyUn
 	require.Equal(t, "m2", s.ended.Arrivals[0].Cluster)
 }
 
-// Rules: R4.13-6, R4.8-11, R4.8-13.
+// Rules: R4.13-6, R4.8-1, R4.8-11, R4.8-13.
 func TestApplicationFailover_PurgeModeOfTheBinding_SaysHowTheOldCopyGoes(t *testing.T) {
 	for mode, outcome := range map[karmada.PurgeMode]phase.Outcome{
 		karmada.PurgeGracefully: phase.OutcomeMigrated, karmada.PurgeDirectly: phase.OutcomeMigrated, karmada.PurgeNever: phase.OutcomeKept,
 	} {
-		t.Run(string(mode), func(t *testing.T) {
+		byMode := func(t *testing.T, annotated bool) {
 			s, key := unhealthy(t)
-			s.world.Change(key, func(b *karmada.Binding) { b.Application.PurgeMode = mode })
+			s.world.Change(key, func(b *karmada.Binding) {
+				if b.Application.PurgeMode = mode; annotated {
+					b.Application.PurgeMode, b.Annotations = karmada.PurgeGracefully, map[string]string{karmada.AnnotationPurgeMode: string(mode)}
+				}
+			})
 			both := false
 			s.looks = append(s.looks, func() { both = both || s.world.HasWork(key, "m1") && s.world.HasWork(key, "m2") })
 			s.applicationEnds(phase.ApplicationMigrated)
@@ -133,7 +137,9 @@ func TestApplicationFailover_PurgeModeOfTheBinding_SaysHowTheOldCopyGoes(t *test
 			require.Equal(t, mode != karmada.PurgeDirectly, both, "both copies stand at some time")
 			require.Equal(t, mode == karmada.PurgeNever, s.world.HasWork(key, "m1"), "the old copy stays")
 			require.True(t, s.world.HasWork(key, "m2"))
-		})
+		}
+		t.Run(string(mode), func(t *testing.T) { byMode(t, false) })
+		t.Run(string(mode)+" by its annotation", func(t *testing.T) { byMode(t, true) })
 	}
 }
 
@@ -356,6 +362,25 @@ func TestApplicationFailover_IsHeldBackWhileItsMigrationWaitsForAPermit_MovesAft
 			s.movedOnce(15 * time.Minute)
 		})
 	}
+}
+
+// Its clock goes on while its migration waits for a permit: Healthy calls the move off, whatever keeps that from its permit, and
+// lets go of the dependents.
+//
+// Rules: R4.13-1, R4.13-2.
+func TestApplicationFailover_HealthyWhileItsMigrationWaitsForAPermit_IsNotMoved(t *testing.T) {
+	s, key := unhealthy(t)
+	s.needConfig(key)
+	s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
+	s.at(4*time.Minute, func() {
+		require.True(t, s.applicationStatus(key).Move.WantsPermit)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+	require.Empty(t, s.world.Log("evict"))
+	require.Empty(t, s.world.Peek(configKey).Tasks, "its dependents are held no more")
+	require.Equal(t, reason.Healed, s.ended.Last.Reason)
+	require.Less(t, s.ended.Until.Sub(storyBegins), 5*time.Minute)
 }
 
 // Rules: R4.13-8.
@@ -605,6 +630,31 @@ func TestApplicationFailover_SameRevisionUnhealthyAfterItsMove_IsNotMovedAgain(t
 			})
 			s.applicationEnds(phase.ApplicationMigrated)
 			s.movedOnce(20*time.Minute + tolerated) // the new revision has a time of its own
+		})
+	}
+}
+
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_SameRevisionApproved_MovesAgainWhereItAloneIsNamed(t *testing.T) {
+	for name, alone := range map[string]bool{"it alone": true, "all": false} {
+		t.Run(name, func(t *testing.T) {
+			s, key := unhealthy(t)
+			s.arrivals = rules.Arrivals{{Cluster: "m1", Revision: "/first"}}
+			scope := queue.Scope{All: true}
+			if alone {
+				scope = queue.ScopeOf(key)
+			}
+			s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(scope)) })
+			if alone {
+				s.applicationEnds(phase.ApplicationMigrated)
+				s.movedOnce(20 * time.Minute)
+				return
+			}
+			s.at(40*time.Minute, func() {
+				require.Equal(t, phase.ApplicationNeedsOperator, s.applicationStatus(key).Phase)
+				s.health(key, "m1", karmada.HealthHealthy)
+			})
+			s.applicationEnds(phase.ApplicationHealed)
 		})
 	}
 }

@@ -118,6 +118,14 @@ type ClusterView struct {
 	StopRecord  bool   `json:"stopRecord,omitempty"` // a record of a stop stands on it
 }
 
+// OwnRate is the rate of its drain, which holds while it does not fail itself; 0 is none.
+func (c ClusterView) OwnRate() float64 {
+	if c.Drain == nil || c.Ready != "True" {
+		return 0
+	}
+	return c.Drain.Rate
+}
+
 // PhaseSince is when the phase that it is in began, as far as is known.
 func (m Migration) PhaseSince() time.Time {
 	if m.Entered.IsZero() {

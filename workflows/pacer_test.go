@@ -486,13 +486,17 @@ func TestAPacerOfWhichNobodyWantsPermitsLooksOnceAMinute(t *testing.T) {
 
 // Rules: R4.5-35.
 func TestAFleetThatCouldNotBeJudgedIsLookedAtAgain(t *testing.T) {
-	p := newPacing(t)
-	p.at(time.Minute, func() { p.unread = karmada.ErrInvalid; p.observed() })
-	var before pace.Pace
-	p.at(80*time.Second, func() { before, p.unread = p.status().Pace, nil })
-	status := p.run(5 * time.Minute)
-	require.Equal(t, reason.FleetUnknown, before.Reason)
-	require.Equal(t, pace.TierNormal, status.Pace.Tier)
+	for _, why := range []error{karmada.ErrInvalid, karmada.ErrUnreachable} {
+		t.Run(why.Error(), func(t *testing.T) {
+			p := newPacing(t)
+			p.at(time.Minute, func() { p.unread = why; p.observed() })
+			var before pace.Pace
+			p.at(2*time.Minute, func() { before, p.unread = p.status().Pace, nil })
+			status := p.run(5 * time.Minute)
+			require.Equal(t, reason.FleetUnknown, before.Reason)
+			require.Equal(t, pace.TierNormal, status.Pace.Tier)
+		})
+	}
 }
 
 // A worker publishes its configuration with each judgement, and has the pacer look when it starts.

@@ -26,7 +26,7 @@ var PageStates = []queue.State{queue.Ready, queue.Hold, queue.Due, queue.Tolerat
 func (s *FailoverStatus) View(now time.Time) view.Failover {
 	v := view.Failover{
 		Cluster: s.Name, Phase: s.Phase, Mode: s.Terms.Mode, Attempt: s.Attempt, Reason: s.Reason, Why: s.why(), Now: now,
-		Since: s.Since, Entered: s.Entered, Confirmed: s.Confirmed, Counts: s.counts(), Pace: s.Pace, ETA: s.ETA,
+		Since: s.Since, Entered: s.Entered, Confirmed: s.Confirmed, Counts: s.counts(), Pace: s.Pace, OwnRate: s.Cluster.OwnRate(), ETA: s.ETA,
 		PausedBy: s.Paused.Line(), StoppedBy: s.Stopped.Line(), Orders: s.Lines(), Finished: newest(s.Results, view.LastFinished),
 		Windows: view.WindowLines(s.Windows, s.Cluster.Ours), PendingPurge: s.PendingPurges, Runbook: s.Terms.Runbook,
 	}
@@ -204,7 +204,7 @@ func (s *FailoverState) snapshot(instance, cluster string, now time.Time, shown 
 		}
 	}
 	out.BlockedBy, out.BlockedSince = s.Queue.BlockedBy(now)
-	out.ETA = s.Queue.ETA(now, s.Pace)
+	out.ETA = s.Queue.ETA(now, s.Pace.AtMost(s.Cluster.OwnRate()))
 	out.Left = s.Queue.Owing()
 	out.Items = shown
 	for n := range out.Items {

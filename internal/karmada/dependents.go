@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // Dependent is one entry of AnnotationDependencies: what a parent takes along.
@@ -100,4 +102,13 @@ func (b *Binding) OnlyRequiredOn(cluster string) bool {
 // RequiredOn reports whether a parent of the binding runs on a cluster: Karmada keeps a Work there for it.
 func (b *Binding) RequiredOn(cluster string) bool {
 	return slices.ContainsFunc(b.RequiredBy, func(r RequiredBy) bool { return slices.Contains(r.Clusters, cluster) })
+}
+
+// RunsOn is on how many clusters a binding runs: those of its own, and those of the workloads that it is needed by.
+func (b *Binding) RunsOn() int {
+	names := sets.New(TargetNames(b.Clusters)...)
+	for _, parent := range b.RequiredBy {
+		names.Insert(parent.Clusters...)
+	}
+	return names.Len()
 }

@@ -79,6 +79,14 @@ func ETA(now time.Time, due []time.Time, inFlight int, p Pace) (time.Time, bool)
 	return at, true
 }
 
+// AtMost is the pace of what has a rate of its own below the fleet's; 0 is none.
+func (p Pace) AtMost(rate float64) Pace {
+	if rate > 0 && p.Flows() && (p.Unlimited || p.Rate > rate) {
+		p.Rate, p.Unlimited = rate, false
+	}
+	return p
+}
+
 // Config are the limits of one fleet.
 type Config struct {
 	// EvictionRate is evictions per second; ignored when Unlimited.

@@ -50,6 +50,10 @@ func PlanSwap(in placement.PreCheckInput) (Swap, reason.Verdict) {
 func swapTo(in placement.PreCheckInput, t karmada.Task) (Swap, bool) {
 	at := slices.IndexFunc(in.Fleet, func(c karmada.Cluster) bool { return c.Name == t.FromCluster })
 	_, targeted := in.Binding.Target(t.FromCluster)
+	item := in.Binding.Item(t.FromCluster)
+	if item != nil && item.Health == karmada.HealthUnhealthy { // it may have left for that
+		return Swap{}, false
+	}
 	if at < 0 || targeted >= 0 || t.FromCluster == in.Failing || !t.Alone() || t.PurgeMode == karmada.PurgeDirectly {
 		return Swap{}, false
 	}

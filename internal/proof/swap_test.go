@@ -34,7 +34,10 @@ func TestPlanSwap(t *testing.T) {
 			}),
 			m1: []func(*karmada.Cluster){tainted(fixtures.NoExecute("down", fixtures.T0))},
 		},
-		"not while it is being deleted":           {binding: onM2(), m1: []func(*karmada.Cluster){fixtures.DeletingCluster}},
+		"not while it is being deleted": {binding: onM2(), m1: []func(*karmada.Cluster){fixtures.DeletingCluster}},
+		"not to a copy that is Unhealthy: it may have left for that": {binding: onM2(func(b *karmada.Binding) {
+			b.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m1", Applied: true, Health: karmada.HealthUnhealthy}}
+		})},
 		"not what was left to an operator":        {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Reason = karmada.TaskReasonNeedsOperator })},
 		"not another producer's":                  {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].Producer = "TaintManager" })},
 		"not Directly: Karmada deletes that copy": {binding: onM2(func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly })},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,6 +43,29 @@ func TestASetOfBindingsIsSmallAndForgetsNothing(t *testing.T) {
 	var none *queue.BindingSet
 	require.False(t, none.Has(name(1), uid(1)))
 	require.Zero(t, none.Len())
+}
+
+// While clocks stand no time ends a toleration, but that of a snooze, which a halt does not stretch. What is over is over.
+//
+// Rules: R4.5-26.
+func TestNextChange_WhileTheFleetIsHalted_WaitsForNoToleration(t *testing.T) {
+	key := karmada.BindingKey{Namespace: "shop", Name: "web"}
+	of := func(due time.Time, halted bool, snooze time.Time) (next time.Time) {
+		q := queue.Queue{Items: []queue.Item{{Key: key, State: queue.Tolerating}}, Policy: make([]rules.Policy, 1)}
+		q.Judged([]rules.Due{{Affected: true, At: due, Taint: rules.TaintRef{TimeAdded: fixtures.At(-60)}}})
+		if halted {
+			q.Halt(fixtures.At(-30), true)
+		}
+		if !snooze.IsZero() {
+			q.Standing.Snoozed = queue.Scoped[time.Time]{queue.ScopeOf(key): snooze}
+		}
+		_, next = q.NextChange(fixtures.T0)
+		return next
+	}
+	require.Equal(t, fixtures.At(10), of(fixtures.At(10), false, time.Time{}))
+	require.Zero(t, of(fixtures.At(10), true, time.Time{}))
+	require.Equal(t, fixtures.At(90), of(fixtures.At(10), true, fixtures.At(90)), "a snooze that ends later")
+	require.Equal(t, fixtures.At(-40), of(fixtures.At(-40), true, time.Time{}))
 }
 
 // However often the fleet halts, what is remembered of it is bounded, and no moment

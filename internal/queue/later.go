@@ -34,6 +34,8 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 			kept = append(kept, i)
 		case i.Fence != nil && fenced < mostFenced: // the list does not bring an operator's word back
 			kept, fenced = append(kept, i), fenced+1
+		case i.Reason == reason.ApprovalExpired: // nor that nobody approved it
+			kept = append(kept, i)
 		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
 		case i.Affected:
 			q.Later = fileUnder(q.Later, i)

@@ -161,6 +161,11 @@ func (a Arrivals) Unhealthy(k UnhealthyClock) bool {
 	return k.Revision != "" && slices.Contains(a, Arrival{k.Cluster, k.Revision})
 }
 
+// Forget is without the arrival of a copy.
+func (a Arrivals) Forget(k UnhealthyClock) Arrivals {
+	return slices.DeleteFunc(slices.Clone(a), func(x Arrival) bool { return x == Arrival{k.Cluster, k.Revision} })
+}
+
 // Without forgets the arrivals of revisions that a look found replaced.
 func (a Arrivals) Without(copies []CopyHealth) Arrivals {
 	return slices.DeleteFunc(slices.Clone(a), func(x Arrival) bool {
@@ -183,8 +188,9 @@ func UnfitApplication(a *karmada.ApplicationFailover) (reason.Reason, string) {
 
 // ApplicationPolicy is what spec.failover.application says of a move.
 func ApplicationPolicy(b *karmada.Binding) Policy {
-	own := Policy{PurgeMode: b.Application.PurgeMode}
-	return Policy{Priority: b.Priority, PurgeMode: ResolvePurgeMode(own, "", ""), State: b.Application.StateRules}
+	p := Policy{Priority: b.Priority, State: b.Application.StateRules}
+	p.PurgeMode, p.PurgeBySpec = purgeOf(b, b.Application.PurgeMode)
+	return p
 }
 
 // Tolerated is for how long a copy may be Unhealthy. It saturates.

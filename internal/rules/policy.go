@@ -64,7 +64,7 @@ func softOf(p Policy, b *karmada.Binding) Policy {
 type Policy struct {
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	PurgeMode   karmada.PurgeMode   `json:"purgeMode,omitempty"`
-	// PurgeBySpec: the mode stands in spec.failover.cluster, so that an annotation of
+	// PurgeBySpec: the mode stands in spec.failover, so that an annotation of
 	// the policy still wins over it.
 	PurgeBySpec bool  `json:"purgeBySpec,omitempty"`
 	Priority    int32 `json:"priority,omitempty"`
@@ -83,11 +83,8 @@ type Policy struct {
 // PolicyOf reads what an attempt freezes of a binding. The defaults stand in only
 // for a placement without any toleration.
 func PolicyOf(b *karmada.Binding, defaults []corev1.Toleration) Policy {
-	p := Policy{Priority: b.Priority, ClusterFailover: b.HasClusterFailover, PurgeMode: b.PurgeMode, PurgeBySpec: b.PurgeMode != "", State: b.StateRules}
-	if mode := b.Annotations[karmada.AnnotationPurgeMode]; mode != "" {
-		p.PurgeMode, p.PurgeBySpec = karmada.PurgeMode(mode), false
-	}
-	p.PurgeMode = p.PurgeMode.Bounded()
+	p := Policy{Priority: b.Priority, ClusterFailover: b.HasClusterFailover, State: b.StateRules}
+	p.PurgeMode, p.PurgeBySpec = purgeOf(b, b.PurgeMode)
 	if b.Placement != nil {
 		p.Tolerations = slices.Clone(b.Placement.ClusterTolerations)
 	}
@@ -95,6 +92,14 @@ func PolicyOf(b *karmada.Binding, defaults []corev1.Toleration) Policy {
 		p.Tolerations = slices.Clone(defaults)
 	}
 	return softOf(p, b)
+}
+
+// purgeOf is the mode that stands on a binding: in its annotation, else in a field of its spec.
+func purgeOf(b *karmada.Binding, field karmada.PurgeMode) (mode karmada.PurgeMode, bySpec bool) {
+	if own := b.Annotations[karmada.AnnotationPurgeMode]; own != "" {
+		return karmada.PurgeMode(own).Bounded(), false
+	}
+	return field.Bounded(), field != ""
 }
 
 // moves reports whether a hard taint makes a policy move at all: a drain's concerns

@@ -26,6 +26,8 @@ type Failover struct {
 	Confirmed time.Time
 	Counts    Counts
 	Pace      pace.Pace
+	// OwnRate is that of a drain, evictions per second; 0 is none.
+	OwnRate float64
 	// ETA is when the last eviction is expected; zero when it is not known.
 	ETA time.Time
 	// Halted is for how long the fleet was halted during this failover; ETA does not expect another halt.

@@ -36,7 +36,7 @@ func (v Failover) begins(i int) string {
 	for _, n := range v.Next[:i+1] {
 		dues = append(dues, n.At)
 	}
-	at, ok := pace.ETA(v.Now, dues, 0, v.Pace)
+	at, ok := pace.ETA(v.Now, dues, 0, v.Pace.AtMost(v.OwnRate))
 	switch due := v.Next[i].At; {
 	case ok && v.PausedBy == "" && v.Next[i].Reason != reason.Paused:
 		return Moment(at, v.Now)

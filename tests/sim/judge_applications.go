@@ -34,6 +34,7 @@ type applicationJudge struct {
 type arrival struct {
 	from, revision string
 	to             []string
+	at             time.Time // when its old copy was released
 }
 
 func newApplicationJudge(j *judge) *applicationJudge {
@@ -126,11 +127,12 @@ func (a *applicationJudge) tolerates(w world.Write, b *karmada.Binding) {
 	}
 }
 
-// movesOnce judges that a revision does not leave a cluster to which it was moved.
+// movesOnce judges that a revision does not leave a cluster to which it was moved, unless that was approved since.
 func (a *applicationJudge) movesOnce(w world.Write, b *karmada.Binding) {
 	revision := string(b.UID) + " " + a.s.world.StandingRevision(b.Key)
 	for _, x := range a.moved[bindingID(b)] {
-		if x.revision == revision && slices.Contains(x.to, w.Cluster) {
+		approved := slices.ContainsFunc(a.orders[b.Key], func(o wish) bool { return o.verb == workflows.UpdateApprove && !o.at.Before(x.at) })
+		if x.revision == revision && slices.Contains(x.to, w.Cluster) && !approved {
 			a.violates("4.13: %s is evicted from %s, to which the same revision was moved from %s", w.Binding, w.Cluster, x.from)
 		}
 	}
@@ -147,6 +149,7 @@ func (a *applicationJudge) released(cluster string, b *karmada.Binding, e *evict
 	revision := string(b.UID) + " " + a.s.world.StandingRevision(b.Key)
 	for n := range list {
 		if x := &list[n]; x.from == cluster && x.to == nil {
+			x.at = a.s.now()
 			x.revision = revision // one that came while it moved was moved as well
 			for _, t := range b.Clusters {
 				if !slices.ContainsFunc(e.clusters, func(was karmada.TargetCluster) bool { return was.Name == t.Name }) {

@@ -18,7 +18,7 @@ import (
 // check has the pre-check say whether there is somewhere to go.
 func (f *failover) check(clock rules.UnhealthyClock) {
 	st := f.st
-	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, State: st.Look.Policy.State, Approval: st.Approval}
+	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, PurgeBySpec: st.Look.Policy.PurgeBySpec, State: st.Look.Policy.State, Approval: st.Approval}
 	request := wants(st, 1, clock.Cluster)
 	out, err := flow.Run[activities.PreCheckResult](flow.Doing(f.ctx, "look for somewhere to go for "+st.Key.String()), activities.NamePreCheck, activities.PreCheckRequest{
 		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Mode, Attempt: st.Attempt + 1, Standing: st.Standing, Application: true, Request: &request,

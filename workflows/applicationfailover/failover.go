@@ -103,8 +103,8 @@ func (f *failover) now() time.Time { return workflow.Now(f.ctx) }
 func (f *failover) turn() {
 	enforce := f.enforce
 	f.dirty, f.enforce = false, nil
-	looks := (f.stale || enforce != nil) && (f.st.Move == nil || f.st.Move.Placed)
-	f.stale = false // an unplaced migration reports by itself
+	looks := (f.stale || enforce != nil) && looksItself(f.st)
+	f.stale = false
 	if looks {
 		f.look()
 	}
@@ -226,7 +226,13 @@ func decideEnd(st *workflows.ApplicationState) step {
 func (f *failover) decideMoving() step {
 	m := f.st.Move
 	moving := step{phase: phase.ApplicationMoving, reason: m.Reason, message: m.Message}
-	if !m.Placed {
+	switch {
+	case m.WantsPermit && healed(f.st):
+		moving.do = f.callOff
+		return moving
+	case m.WantsPermit && f.st.Suspected != nil:
+		return suspected(moving, f.st)
+	case !m.Placed:
 		return moving
 	}
 	clock := f.st.Clocks.First(f.st.Look.Tolerated)
@@ -239,6 +245,13 @@ func (f *failover) decideMoving() step {
 		return moving
 	}
 	return sameRevision(*clock, f.st.Look.Tolerated)
+}
+
+// suspected says in a step that a release is.
+func suspected(s step, st *workflows.ApplicationState) step {
+	s.reason, s.attention = reason.ReleaseSuspected, true
+	s.message = st.Suspected.String() + ": it is the release, and not the place. All the same: lifeboat resume fleet --reason ..."
+	return s
 }
 
 func sameRevision(clock rules.UnhealthyClock, tolerated time.Duration) step {
@@ -260,7 +273,9 @@ func (f *failover) decideUnhealthy() step {
 	}
 	switch {
 	case st.Arrivals.Unhealthy(*clock):
-		return sameRevision(*clock, f.st.Look.Tolerated)
+		s := sameRevision(*clock, st.Look.Tolerated)
+		s.message += "; an approval of it alone moves it once more"
+		return s
 	case st.Expired.Reason != reason.None:
 		return step{phase: phase.ApplicationBlocked, reason: st.Expired.Reason, message: st.Expired.Message}
 	case st.Paused != nil:
@@ -304,10 +319,7 @@ func (f *failover) decideMove(clock rules.UnhealthyClock) step {
 	case st.AskedAt.IsZero() || !asked.After(now):
 		return step{phase: as, reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, do: func() { f.request(f.ctx, 1) }}
 	case st.Suspected != nil:
-		return step{
-			phase: as, reason: reason.ReleaseSuspected, attention: true, until: asked,
-			message: st.Suspected.String() + ": it is the release, and not the place. All the same: lifeboat resume fleet --reason ...",
-		}
+		return suspected(step{phase: as, until: asked}, st)
 	}
 	return step{phase: phase.ApplicationQueued, reason: reason.AwaitingPermit, message: "to leave " + clock.Cluster, until: asked}
 }

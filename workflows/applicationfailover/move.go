@@ -68,6 +68,22 @@ func heldBack(st *workflows.ApplicationState, now time.Time) bool {
 	return st.Paused != nil || st.Snoozed != nil && st.Snoozed.Until.After(now)
 }
 
+// healed reports whether the copy that the migration takes away has no clock any more: it is Healthy, or of another revision.
+func healed(st *workflows.ApplicationState) bool {
+	return !st.Look.Gone && !slices.ContainsFunc(st.Clocks, func(k rules.UnhealthyClock) bool {
+		return k.Cluster == st.Cluster && !rules.IsAnotherRevision(k.Revision, st.Revision)
+	})
+}
+
+// callOff ends a migration that waits for a permit: its copy has healed.
+func (f *failover) callOff() {
+	f.st.Move.WantsPermit = false // it is told once
+	attempt := f.st.Attempt
+	f.beside.Go(f.ctx, func(ctx workflow.Context) {
+		f.signal(ctx, workflows.SignalRecover, workflows.Recover{Attempt: attempt})
+	})
+}
+
 // paceChanged takes whether the release is suspected.
 func (f *failover) paceChanged(p workflows.PaceChanged) {
 	f.dirty = f.dirty || (p.Suspected == nil) != (f.st.Suspected == nil)
@@ -91,12 +107,13 @@ func (f *failover) move(clock rules.UnhealthyClock) {
 	for _, c := range st.Look.Copies {
 		st.Before = append(st.Before, c.Cluster)
 	}
-	st.Check, st.Permit, st.Approval = nil, pace.Permit{}, nil
+	st.Check, st.Permit = nil, pace.Permit{}
 	f.starting = true
 	err := flow.StartMigration(f.ctx, flow.Start{Params: params, Summary: "Move " + st.Look.Resource + " off " + clock.Cluster + ": it is Unhealthy there"})
 	f.starting = false
 	if err != nil {
 		st.Move = nil
+		keepApproval(st, false)
 		f.block(reason.Conflict, "a migration off "+clock.Cluster+" could not begin: "+err.Error())
 		return
 	}
@@ -143,7 +160,7 @@ func (f *failover) reported(r activities.MigrationReport) {
 	r = st.Move.CalledOff(r)
 	f.held.Reported(r, func(string) bool { return false })
 	f.trail.AddActs(workflows.BindingMigrationID(f.instance, st.Cluster, r.Key), r)
-	f.stale = f.stale || st.Move.Placed != r.Placed || r.Result != nil
+	f.stale = f.stale || st.Move.Placed != r.Placed || r.WantsPermit && !st.Move.WantsPermit || r.Result != nil
 	st.Move.Progressed(r, f.now())
 	f.dirty = true
 	f.permit()
@@ -167,6 +184,7 @@ func (f *failover) finished(r record.Result) {
 	st.Move, st.Last, f.stale = nil, &r, true
 	st.AskedAt = time.Time{}
 	f.trail.AddOutcome(st.Attempt, r)
+	keepApproval(st, r.Wrote || st.Stopped != nil)
 	if r.Reason == reason.TakenOver {
 		st.TakenBy = workflows.ClusterFailoverID(f.instance, st.Cluster)
 	}
@@ -177,6 +195,19 @@ func (f *failover) finished(r record.Result) {
 	st.Before = nil // where it is now, no move of this failover has brought it
 	if st.Stopped == nil {
 		f.block(r.Reason, r.Message)
+	}
+}
+
+// keepApproval has the approval of a move that wrote nothing stand for the next.
+func keepApproval(st *workflows.ApplicationState, used bool) {
+	switch a := st.Approval; {
+	case a == nil || a.Attempt > st.Attempt: // of the next move
+	case used:
+		st.Approval = nil
+	default:
+		next := *a
+		next.Attempt = st.Attempt + 1
+		st.Approval = &next
 	}
 }
 
@@ -256,7 +287,11 @@ func (f *failover) heard(key karmada.BindingKey) {
 		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalBindingObserved, "key", key.String())
 		return
 	}
-	if m := f.st.Move; m == nil || m.Placed { // until it is placed, the migration says what is new
-		f.stale = true
-	}
+	f.stale = f.stale || looksItself(f.st)
+}
+
+// looksItself reports whether the failover looks how the application is: until it is placed, its migration says what is new,
+// but not of the copy while that waits for a permit.
+func looksItself(st *workflows.ApplicationState) bool {
+	return st.Move == nil || st.Move.Placed || st.Move.WantsPermit
 }

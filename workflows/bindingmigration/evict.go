@@ -214,6 +214,8 @@ func notStood(said string) string {
 func (m *migration) awaitPermit() {
 	m.orders.refuseUnwritten() // one that came while the write was under way
 	switch {
+	case m.unhealthy() != nil && m.st.Intent.Kind() == workflows.IntentRecover:
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: reason.Healed, Message: "its copy is not Unhealthy any more"})
 	case m.st.Intent.CallsOff():
 		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.CallOffReason()})
 	case m.takenOver():

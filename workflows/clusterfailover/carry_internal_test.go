@@ -475,6 +475,27 @@ func TestWhatWaitsForWorkloadsLeavesThemPlaces(t *testing.T) {
 	})
 }
 
+// Followers that have passed and have no place keep no workload from its check: they wait for those.
+//
+// Rules: R4.4-5, R4.7-61.
+func TestWhatMayNotBeginKeepsNothingFromItsCheck(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		for followers, places := range map[int]int{3: 0, 1: 10} {
+			f := crowded(ctx, 0)
+			f.st.Migrations, f.st.Terms.InFlight, f.st.Terms.Waiting = map[string]workflows.Migration{}, 20, 3+places
+			for n := range 3 {
+				key := karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}
+				f.st.Migrations[key.String()] = workflows.Migration{Key: key, Placed: true, Phase: phase.MigrationAwaitingHealth, Reason: reason.HeldForParents}
+			}
+			for n := range followers {
+				f.st.Items = append(f.st.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint("front", n)}, State: queue.Ready, Follows: true, Affected: true})
+			}
+			f.st.Items = append(f.st.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: "web"}, State: queue.Hold, Affected: true})
+			require.Equal(t, 1+min(places, followers), f.preCheck.ahead())
+		}
+	})
+}
+
 // What was left for later owes an outcome only where a taint had made it move in this
 // attempt. What the list brings back owes it still, whatever moves it now; what the list does
 // not bring back was moved by others.
@@ -494,9 +515,12 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 			all := slices.Clone(f.st.Items)
 			fenced := slices.Clone(all)
 			fenced[150].Fence = &proof.Fence{By: proof.FenceByOperator}
+			fenced[151].State, fenced[151].Reason = queue.Blocked, reason.ApprovalExpired
 			other := queue.Queue{Items: fenced}
 			other.LeaveForLater(f.now(), 40)
-			require.True(t, slices.ContainsFunc(other.Items, func(i queue.Item) bool { return i.Key == fenced[150].Key }), "an operator's word stays")
+			for _, kept := range fenced[150:152] {
+				require.True(t, slices.ContainsFunc(other.Items, func(i queue.Item) bool { return i.Key == kept.Key }), "an operator's word stays, and that there was none")
+			}
 			f.st.Queue.LeaveForLater(f.now(), 40)
 			require.Len(t, f.st.Items, 40, name)
 			left := 0

@@ -54,8 +54,7 @@ func (p *preCheck) step() {
 		p.running = nil
 		p.takeAnswers(c)
 	}
-	ahead := p.st.Queue.Count(queue.In(queue.Ready)) + p.st.Queue.Count(queue.In(queue.Hold))
-	batch := p.st.Queue.First(p.now(), min(checkBatch, checkAhead-ahead), queue.In(queue.Due))
+	batch := p.st.Queue.First(p.now(), min(checkBatch, checkAhead-p.ahead()), queue.In(queue.Due))
 	if len(batch) == 0 {
 		return
 	}
@@ -73,6 +72,15 @@ func (p *preCheck) step() {
 		ctx = flow.Doing(ctx, "is there somewhere to go for "+whom+"?")
 		c.err = workflow.ExecuteActivity(ctx, activities.NamePreCheck, request).Get(ctx, &c.result)
 		c.done, p.dirty = true, true
+	})
+}
+
+// ahead is how many have passed and may begin. What may not, for want of a place, keeps nothing from its check: it may be
+// what follows the very workloads that are still to be checked.
+func (p *preCheck) ahead() int {
+	following, _ := p.fences.migrations.counts().places(p.st.Terms)
+	return p.st.Queue.Count(func(i *queue.Item) bool {
+		return (i.State == queue.Ready || i.State == queue.Hold) && (following > 0 || !i.Follows)
 	})
 }
 

@@ -44,8 +44,11 @@ const (
 	unasked  = 24 * time.Hour
 )
 
-// lookAgain is how long the pacer waits after it could not judge the fleet.
-const lookAgain = 10 * time.Second
+// judgeWithin is how long the pacer tries to judge the fleet, and lookAgain how long it waits after it could not.
+const (
+	judgeWithin = 30 * time.Second
+	lookAgain   = 10 * time.Second
+)
 
 // forget is after how many missed repetitions a request is void.
 const forget = 4
@@ -182,7 +185,8 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 	for {
 		rate := p.st.Orders.Rate
 		p.counted = p.applicationsWait() || len(p.st.Suspicions) > 0 // one ends only by a count
-		r, err := flow.Run[activities.FleetResult](flow.Doing(p.ctx, "judge the health of the fleet"), activities.NameAssessFleet, activities.FleetRequest{Rate: rate, Applications: p.counted})
+		ctx := workflow.WithScheduleToCloseTimeout(flow.Doing(p.ctx, "judge the health of the fleet"), judgeWithin)
+		r, err := flow.Run[activities.FleetResult](ctx, activities.NameAssessFleet, activities.FleetRequest{Rate: rate, Applications: p.counted})
 		if err != nil {
 			if p.ctx.Err() != nil {
 				return r, p.ctx.Err()
@@ -269,18 +273,17 @@ func (p *pacer) broadcast(pace, suspected bool) {
 
 // tell sends the pace to those of some failovers that are still open.
 func (p *pacer) tell(froms []string) {
-	sent := map[string]workflow.Future{}
+	to, sent := map[string]workflows.Request{}, map[string]workflow.Future{}
 	for _, from := range froms {
 		if r, open := p.st.Requests[from]; open {
-			sent[from] = p.send(r, workflows.SignalPaceChanged, workflows.PaceChanged{Pace: p.st.Pace, Suspected: p.holds(r)})
+			to[from], sent[from] = r, p.send(r, workflows.SignalPaceChanged, workflows.PaceChanged{Pace: p.st.Pace, Suspected: p.holds(r)})
 		}
 	}
 	for _, from := range workflow.DeterministicKeys(sent) {
-		r, open := p.st.Requests[from]
-		if !open || !p.arrived(r, workflows.SignalPaceChanged, sent[from]) {
+		if !p.arrived(to[from], workflows.SignalPaceChanged, sent[from]) {
 			continue
 		}
-		if r, open = p.st.Requests[from]; open { // as it is by now
+		if r, open := p.current(to[from]); open {
 			r.Told = true
 			p.st.Requests[from] = r
 		}
@@ -301,9 +304,17 @@ func (p *pacer) arrived(r workflows.Request, name string, sent workflow.Future) 
 	err := sent.Get(p.ctx, nil)
 	if err != nil {
 		p.log.Warn("could not reach a failover", "failover", r.From(), "signal", name, "error", err)
-		delete(p.st.Requests, r.From())
+		if _, open := p.current(r); open {
+			delete(p.st.Requests, r.From())
+		}
 	}
 	return err == nil
+}
+
+// current is a request as it stands by now; not open where it was withdrawn, or where another failover makes it.
+func (p *pacer) current(r workflows.Request) (now workflows.Request, open bool) {
+	now, open = p.st.Requests[r.From()]
+	return now, open && now.FailoverID == r.FailoverID
 }
 
 // nextGrant is when permits can be granted again to a class: where too many are out, when they have passed.
