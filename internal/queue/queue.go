@@ -194,7 +194,7 @@ func (q *Queue) NextChange(now time.Time) (of *Item, next time.Time) {
 	for at := range q.Items {
 		switch i := &q.Items[at]; i.State {
 		case Tolerating:
-			if due, d := q.Due(now, i); d.Affected && !q.stands(now, due, i) {
+			if due, d := q.Due(now, i); d.Affected && !stands(q, now, due, i) {
 				earlier(due, i)
 			}
 		case Blocked:
@@ -208,7 +208,7 @@ func (q *Queue) NextChange(now time.Time) (of *Item, next time.Time) {
 }
 
 // stands reports whether the clock of a toleration stands, so that no time ends it.
-func (q *Queue) stands(now, due time.Time, i *Item) bool {
+func stands(q *Queue, now, due time.Time, i *Item) bool {
 	frozen := len(q.Frozen) > 0 && q.Frozen[len(q.Frozen)-1].To.IsZero()
 	return frozen && due.After(now) && due.After(Latest(q.Standing.Snoozed, i.Key))
 }

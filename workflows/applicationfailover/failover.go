@@ -228,7 +228,7 @@ func (f *failover) decideMoving() step {
 	moving := step{phase: phase.ApplicationMoving, reason: m.Reason, message: m.Message}
 	switch {
 	case m.WantsPermit && healed(f.st):
-		moving.do = f.callOff
+		moving.do = func() { callOff(f) }
 		return moving
 	case m.WantsPermit && f.st.Suspected != nil:
 		return suspected(moving, f.st)

@@ -76,7 +76,7 @@ func healed(st *workflows.ApplicationState) bool {
 }
 
 // callOff ends a migration that waits for a permit: its copy has healed.
-func (f *failover) callOff() {
+func callOff(f *failover) {
 	f.st.Move.WantsPermit = false // it is told once
 	attempt := f.st.Attempt
 	f.beside.Go(f.ctx, func(ctx workflow.Context) {

@@ -283,7 +283,7 @@ func (p *pacer) tell(froms []string) {
 		if !p.arrived(to[from], workflows.SignalPaceChanged, sent[from]) {
 			continue
 		}
-		if r, open := p.current(to[from]); open {
+		if r, open := current(p, to[from]); open {
 			r.Told = true
 			p.st.Requests[from] = r
 		}
@@ -304,7 +304,7 @@ func (p *pacer) arrived(r workflows.Request, name string, sent workflow.Future) 
 	err := sent.Get(p.ctx, nil)
 	if err != nil {
 		p.log.Warn("could not reach a failover", "failover", r.From(), "signal", name, "error", err)
-		if _, open := p.current(r); open {
+		if _, open := current(p, r); open {
 			delete(p.st.Requests, r.From())
 		}
 	}
@@ -312,7 +312,7 @@ func (p *pacer) arrived(r workflows.Request, name string, sent workflow.Future) 
 }
 
 // current is a request as it stands by now; not open where it was withdrawn, or where another failover makes it.
-func (p *pacer) current(r workflows.Request) (now workflows.Request, open bool) {
+func current(p *pacer, r workflows.Request) (now workflows.Request, open bool) {
 	now, open = p.st.Requests[r.From()]
 	return now, open && now.FailoverID == r.FailoverID
 }
