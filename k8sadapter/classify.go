@@ -31,9 +31,7 @@ func classify(r request, err error, retryAfter time.Duration) error {
 	if details := status.Status().Details; details != nil && details.RetryAfterSeconds > 0 {
 		retryAfter = time.Duration(details.RetryAfterSeconds) * time.Second
 	}
-	switch sentinel := sentinels[code]; {
-	case r.seeks() && apierrors.IsUnexpectedServerError(err) && code == http.StatusNotFound:
-		err = fmt.Errorf("%w: the API server does not serve %s: %w", karmada.ErrUnreachable, r.resource.Resource, err)
+	switch sentinel := r.sentinel(code, err); {
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && retryAfter > 0:
 		err = &karmada.ThrottledError{RetryAfter: cmp.Or(retryAfter, defaultRetryAfter), Err: err}
 	case code == http.StatusForbidden || code == http.StatusUnauthorized:
@@ -44,6 +42,14 @@ func classify(r request, err error, retryAfter time.Duration) error {
 		err = fmt.Errorf("%w: %w", sentinel, err)
 	}
 	return fmt.Errorf("%s %s: %w", r.verb, r.object(), err)
+}
+
+// sentinel is that of an HTTP status.
+func (r request) sentinel(code int, err error) error {
+	if code == http.StatusNotFound && r.seeks() && apierrors.IsUnexpectedServerError(err) {
+		return karmada.ErrUnreachable
+	}
+	return sentinels[code]
 }
 
 // seeks reports whether the request looks for certain objects. A 404 without the words of the API server says nothing of

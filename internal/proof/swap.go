@@ -50,15 +50,11 @@ func PlanSwap(in placement.PreCheckInput) (Swap, reason.Verdict) {
 func swapTo(in placement.PreCheckInput, t karmada.Task) (Swap, bool) {
 	at := slices.IndexFunc(in.Fleet, func(c karmada.Cluster) bool { return c.Name == t.FromCluster })
 	_, targeted := in.Binding.Target(t.FromCluster)
-	item := in.Binding.Item(t.FromCluster)
-	if item != nil && item.Health == karmada.HealthUnhealthy { // it may have left for that
-		return Swap{}, false
-	}
 	if at < 0 || targeted >= 0 || t.FromCluster == in.Failing || !t.Alone() || t.PurgeMode == karmada.PurgeDirectly {
 		return Swap{}, false
 	}
 	c := in.Fleet[at]
-	if !recovered(in, c) {
+	if !recovered(in, c) || isUnhealthy(in.Binding, c.Name) {
 		return Swap{}, false
 	}
 	left := in.Binding.Without([]string{in.Failing})
@@ -76,6 +72,12 @@ func swapTo(in placement.PreCheckInput, t karmada.Task) (Swap, bool) {
 		}
 	}
 	return s, schedulerAgrees(in, s, c)
+}
+
+// isUnhealthy reports whether the copy on a former cluster is: it may have left for that.
+func isUnhealthy(b *karmada.Binding, cluster string) bool {
+	item := b.Item(cluster)
+	return item != nil && item.Health == karmada.HealthUnhealthy
 }
 
 // recovered reports whether a former cluster may take over: Ready, and without any taint

@@ -30,12 +30,10 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 	fenced := 0
 	for at, i := range q.Items {
 		switch {
-		case keep[at] || i.Policy < 0:
+		case keep[at] || unlisted(&i):
 			kept = append(kept, i)
 		case i.Fence != nil && fenced < mostFenced: // the list does not bring an operator's word back
 			kept, fenced = append(kept, i), fenced+1
-		case i.Reason == reason.ApprovalExpired: // nor that nobody approved it
-			kept = append(kept, i)
 		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
 		case i.Affected:
 			q.Later = fileUnder(q.Later, i)
@@ -45,6 +43,9 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 	}
 	q.Items = kept
 }
+
+// unlisted reports whether the list could not bring an item back as it is: frozen, or with a request that nobody approved.
+func unlisted(i *Item) bool { return i.Policy < 0 || i.Reason == reason.ApprovalExpired }
 
 // mostFenced bounds how many items are kept for their fence alone.
 const mostFenced = 200

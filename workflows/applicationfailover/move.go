@@ -164,14 +164,19 @@ func (f *failover) reported(r activities.MigrationReport) {
 	st.Move.Progressed(r, f.now())
 	f.dirty = true
 	f.permit()
-	if m := st.Move; m.WantsPermit && !heldBack(f.st, f.now()) && f.now().Sub(st.AskedAt) >= askEvery/4 {
-		st.AskedAt = f.now()
-		f.beside.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
-	}
+	askAgain(f)
 	if r.Result != nil {
 		f.finished(*r.Result)
 	}
 	f.page()
+}
+
+// askAgain repeats the request of a migration that waits for a permit.
+func askAgain(f *failover) {
+	if st := f.st; st.Move.WantsPermit && !heldBack(st, f.now()) && f.now().Sub(st.AskedAt) >= askEvery/4 {
+		st.AskedAt = f.now()
+		f.beside.Go(f.ctx, func(ctx workflow.Context) { f.request(ctx, 1) })
+	}
 }
 
 // finished takes the end of the migration. Where nothing was written the binding is judged again, unless an operator
