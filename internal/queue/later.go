@@ -27,13 +27,13 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 		keep[at] = true
 	}
 	var kept []Item
-	fenced := 0
+	told := 0
 	for at, i := range q.Items {
 		switch {
-		case keep[at] || unlisted(&i):
+		case keep[at] || i.Policy < 0:
 			kept = append(kept, i)
-		case i.Fence != nil && fenced < mostFenced: // the list does not bring an operator's word back
-			kept, fenced = append(kept, i), fenced+1
+		case i.told() && told < mostTold:
+			kept, told = append(kept, i), told+1
 		case i.Reason == reason.SchedulerReturnsIt: // it has its outcome, by which the list knows it again
 		case i.Affected:
 			q.Later = fileUnder(q.Later, i)
@@ -44,11 +44,11 @@ func (q *Queue) LeaveForLater(now time.Time, most int) {
 	q.Items = kept
 }
 
-// unlisted reports whether the list could not bring an item back as it is: frozen, or with a request that nobody approved.
-func unlisted(i *Item) bool { return i.Policy < 0 || i.Reason == reason.ApprovalExpired }
+// mostTold bounds how many items are kept for that alone.
+const mostTold = 200
 
-// mostFenced bounds how many items are kept for their fence alone.
-const mostFenced = 200
+// told reports whether the list does not bring back what an operator said of an item, or did not say in time.
+func (i *Item) told() bool { return i.Fence != nil || i.Reason == reason.ApprovalExpired }
 
 // fileUnder files an item under its frozen policy.
 func fileUnder(sets []*BindingSet, i Item) []*BindingSet {

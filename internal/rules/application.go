@@ -161,11 +161,6 @@ func (a Arrivals) Unhealthy(k UnhealthyClock) bool {
 	return k.Revision != "" && slices.Contains(a, Arrival{k.Cluster, k.Revision})
 }
 
-// Forget is without the arrival of a copy.
-func (a Arrivals) Forget(k UnhealthyClock) Arrivals {
-	return slices.DeleteFunc(slices.Clone(a), func(x Arrival) bool { return x == Arrival{k.Cluster, k.Revision} })
-}
-
 // Without forgets the arrivals of revisions that a look found replaced.
 func (a Arrivals) Without(copies []CopyHealth) Arrivals {
 	return slices.DeleteFunc(slices.Clone(a), func(x Arrival) bool {

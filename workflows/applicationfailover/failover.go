@@ -164,7 +164,9 @@ func (f *failover) look() {
 	f.st.Look, f.st.Mode = seen, cmp.Or(f.st.Mode, seen.Terms.Mode)
 	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
 	f.st.Arrivals, f.st.Left = f.st.Left.Arrived(f.st.Arrivals.Without(seen.Copies), seen.Copies)
-	arrive(f.st, seen.Copies)
+	if f.st.Move == nil || f.st.Move.Placed { // what comes before its write is not its doing
+		arrive(f.st, seen.Copies)
+	}
 }
 
 // step is what the failover does next: it waits in a phase, until a moment or a message, or acts.
@@ -272,7 +274,7 @@ func (f *failover) decideUnhealthy() step {
 		return *waits
 	}
 	switch {
-	case st.Arrivals.Unhealthy(*clock):
+	case st.Arrivals.Unhealthy(*clock) && !st.Approval.LiftsCap(st.Attempt+1):
 		s := sameRevision(*clock, st.Look.Tolerated)
 		s.message += "; an approval of it alone moves it once more"
 		return s

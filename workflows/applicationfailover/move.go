@@ -68,9 +68,11 @@ func heldBack(st *workflows.ApplicationState, now time.Time) bool {
 	return st.Paused != nil || st.Snoozed != nil && st.Snoozed.Until.After(now)
 }
 
-// healed reports whether the copy that the migration takes away has no clock any more: it is Healthy, or of another revision.
+// healed reports whether the copy that the migration takes away stands and has no clock any more: it is Healthy, or of another
+// revision.
 func healed(st *workflows.ApplicationState) bool {
-	return !st.Look.Gone && !slices.ContainsFunc(st.Clocks, func(k rules.UnhealthyClock) bool {
+	stands := slices.ContainsFunc(st.Look.Copies, func(c rules.CopyHealth) bool { return c.Cluster == st.Cluster })
+	return stands && !st.Look.Gone && !slices.ContainsFunc(st.Clocks, func(k rules.UnhealthyClock) bool {
 		return k.Cluster == st.Cluster && !rules.IsAnotherRevision(k.Revision, st.Revision)
 	})
 }
@@ -80,6 +82,7 @@ func callOff(f *failover) {
 	f.st.Move.WantsPermit = false // it is told once
 	attempt := f.st.Attempt
 	f.beside.Go(f.ctx, func(ctx workflow.Context) {
+		f.request(ctx, 0)
 		f.signal(ctx, workflows.SignalRecover, workflows.Recover{Attempt: attempt})
 	})
 }
@@ -206,7 +209,7 @@ func (f *failover) finished(r record.Result) {
 // keepApproval has the approval of a move that wrote nothing stand for the next.
 func keepApproval(st *workflows.ApplicationState, used bool) {
 	switch a := st.Approval; {
-	case a == nil || a.Attempt > st.Attempt: // of the next move
+	case a == nil || a.Attempt != st.Attempt: // of the next move
 	case used:
 		st.Approval = nil
 	default:

@@ -164,9 +164,6 @@ func (f *failover) approve(o workflows.ScopedOrder) string {
 	f.ordered(workflows.UpdateApprove, o.Order)
 	f.st.Approval = &queue.Approval{Who: o.Who, Why: o.Reason, At: f.now(), Attempt: f.st.Attempt + 1, ForOne: o.One()}
 	f.st.RetryAt, f.dirty = time.Time{}, true
-	if clock := f.st.Clocks.First(f.st.Look.Tolerated); o.One() && f.st.Move == nil && clock != nil {
-		f.st.Arrivals = f.st.Arrivals.Forget(*clock) // that it is Unhealthy there is no reason to keep it there any more
-	}
 	endRequest(f.st)
 	return "approved: its next move needs no other approval"
 }

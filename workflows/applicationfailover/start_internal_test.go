@@ -9,6 +9,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -69,4 +70,32 @@ func TestARunThatIsCancelledSendsTheOrderBeforeItContinuesAsNew(t *testing.T) {
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	require.Equal(t, 1, sent)
+}
+
+// A copy that the look did not find has not healed: the binding is malformed, or another hand has moved it, or the move itself.
+//
+// Rules: R4.13-2.
+func TestHealed_OnlyACopyThatStands(t *testing.T) {
+	of := func(copies []rules.CopyHealth, clocks ...rules.UnhealthyClock) bool {
+		return healed(&workflows.ApplicationState{Cluster: "m1", Revision: "a", Clocks: clocks, Look: activities.Application{Copies: copies}})
+	}
+	standing := []rules.CopyHealth{{Cluster: "m1", Health: karmada.HealthHealthy}}
+	require.True(t, of(standing))
+	require.True(t, of(standing, rules.UnhealthyClock{Cluster: "m1", Revision: "b"}), "another revision has a clock of its own")
+	require.False(t, of(standing, rules.UnhealthyClock{Cluster: "m1", Revision: "a"}))
+	require.False(t, of(nil))
+	require.False(t, of([]rules.CopyHealth{{Cluster: "m2"}}))
+}
+
+// Rules: R4.6-22.
+func TestKeepApproval_OfAMoveThatWroteNothing_StandsForTheNext(t *testing.T) {
+	of := func(attempt int, used bool) *queue.Approval {
+		st := &workflows.ApplicationState{Attempt: 2, Approval: &queue.Approval{Who: "a", Attempt: attempt}}
+		keepApproval(st, used)
+		return st.Approval
+	}
+	require.Equal(t, 3, of(2, false).Attempt)
+	require.Nil(t, of(2, true))
+	require.Equal(t, 3, of(3, true).Attempt, "one for the next move stands, whatever becomes of this one")
+	require.False(t, of(1, false).Holds(3), "an older one is over")
 }

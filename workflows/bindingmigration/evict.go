@@ -215,7 +215,7 @@ func (m *migration) awaitPermit() {
 	m.orders.refuseUnwritten() // one that came while the write was under way
 	switch {
 	case m.unhealthy() != nil && m.st.Intent.Kind() == workflows.IntentRecover:
-		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: reason.Healed, Message: "its copy is not Unhealthy any more"})
+		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: reason.Healed, Message: "its copy is not Unhealthy any more, or of another revision"})
 	case m.st.Intent.CallsOff():
 		m.end(record.Result{Outcome: phase.OutcomeAbandoned, Reason: m.st.Intent.CallOffReason()})
 	case m.takenOver():

@@ -158,6 +158,7 @@ func (rl *releaser) releaseRefused(out activities.ActResult) {
 		rl.on(phase.EventRecovered)
 		return
 	}
+	rl.overdue("it is not released: " + out.Message + ",")
 	// Always: where health need not hold, the next look would be content at once.
 	rl.wait(rl.st.Terms.HealthPoll, "wait before looking again: the release was refused")
 }

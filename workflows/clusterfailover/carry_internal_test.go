@@ -548,6 +548,20 @@ func TestWhatWasLeftForLaterIsCountedOnce(t *testing.T) {
 	})
 }
 
+// However many requests expired, a run hands only so much on to the next: what is left for later is asked for anew.
+//
+// Rules: R4.4-7, R4.6-31.
+func TestExpiredRequestsAreCarriedInBounds(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := crowded(ctx, 1000)
+		for at := range f.st.Items {
+			f.st.Items[at].State, f.st.Items[at].Reason, f.st.Items[at].Permanent = queue.Blocked, reason.ApprovalExpired, true
+		}
+		f.st.Queue.LeaveForLater(f.now(), 40)
+		require.Len(t, f.st.Items, 200)
+	})
+}
+
 // Rules: R4.4-7, R4.3-19.
 func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) {
 	flowtest.InWorkflow(t, func(ctx workflow.Context) {

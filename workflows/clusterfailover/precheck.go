@@ -79,9 +79,9 @@ func (p *preCheck) step() {
 // what follows the very workloads that are still to be checked.
 func (p *preCheck) ahead() int {
 	following, _ := p.fences.migrations.counts().places(p.st.Terms)
-	return p.st.Queue.Count(func(i *queue.Item) bool {
-		return (i.State == queue.Ready || i.State == queue.Hold) && (following > 0 || !i.Follows)
-	})
+	passed := func(i *queue.Item) bool { return i.State == queue.Ready || i.State == queue.Hold }
+	followers := p.st.Queue.Count(func(i *queue.Item) bool { return passed(i) && i.Follows })
+	return p.st.Queue.Count(passed) - followers + min(followers, following)
 }
 
 // answered reports whether no answer is awaited.

@@ -130,7 +130,7 @@ func (l lane) grantTo(r workflows.Request, size int) grant {
 // received waits until a grant is received. One that is not was never out.
 func (g grant) received() {
 	arrived := g.arrived(g.to, workflows.SignalGrant, g.sent)
-	if g.to.Application != nil {
+	if _, open := current(g.pacer, g.to); open && g.to.Application != nil {
 		delete(g.st.Requests, g.to.From()) // it requests again when it needs another
 	}
 	if !arrived {

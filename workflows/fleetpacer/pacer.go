@@ -170,7 +170,9 @@ func (p *pacer) look() error {
 	p.trail.pace(p.st.Pace, pace)
 	p.st.Pace, p.st.Assessed = pace, p.now()
 	held := len(p.st.Suspicions.Holding())
-	p.st.Suspicions = p.st.Suspicions.Next(r.Suspected, p.now(), p.st.Config.BreakerWindow)
+	if !p.unjudged { // what was not counted is not lower
+		p.st.Suspicions = p.st.Suspicions.Next(r.Suspected, p.now(), p.st.Config.BreakerWindow)
+	}
 	p.broadcast(changed, waived || held != len(p.st.Suspicions.Holding()))
 	if changed {
 		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(pace.Tier)), workflows.SearchReason.ValueSet(string(pace.Reason)))
