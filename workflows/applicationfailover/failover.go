@@ -274,7 +274,7 @@ func (f *failover) decideUnhealthy() step {
 		return *waits
 	}
 	switch {
-	case st.Arrivals.Unhealthy(*clock) && !st.Approval.LiftsCap(st.Attempt+1):
+	case sickAnywhere(st, *clock):
 		s := sameRevision(*clock, st.Look.Tolerated)
 		s.message += "; an approval of it alone moves it once more"
 		return s
@@ -292,6 +292,11 @@ func (f *failover) decideUnhealthy() step {
 		return step{phase: phase.ApplicationBlocked, reason: reason.WouldMove, message: "observe: it would leave " + clock.Cluster}
 	}
 	return f.decideMove(*clock)
+}
+
+// sickAnywhere reports whether the revision was moved to where it is Unhealthy, and no operator says that it is to move all the same.
+func sickAnywhere(st *workflows.ApplicationState, clock rules.UnhealthyClock) bool {
+	return st.Arrivals.Unhealthy(clock) && !st.Approval.LiftsCap(st.Attempt+1)
 }
 
 // tolerating is the wait until the time of a copy, and a snooze, are over; nil when they are.
