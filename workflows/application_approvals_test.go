@@ -37,13 +37,11 @@ func unapproved(t *testing.T) (s *story, key karmada.BindingKey, checks *int) {
 // Rules: R4.6-22, R4.13-9.
 func TestApplicationFailover_ApprovedMoveThatWritesNothing_NeedsNoOtherApproval(t *testing.T) {
 	s, key, _ := unapproved(t)
-	refused := 0
 	s.at(tolerated+time.Minute, func() {
 		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
 		s.world.Change(key, func(b *karmada.Binding) {
 			b.Tasks = append(b.Tasks, karmada.Task{FromCluster: "m1", Producer: "TaintManager"})
 		})
-		refused++
 	})
 	s.at(tolerated+5*time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Tasks = nil }) })
 	s.applicationEnds(phase.ApplicationMigrated)

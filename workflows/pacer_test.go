@@ -486,12 +486,12 @@ func TestAPacerOfWhichNobodyWantsPermitsLooksOnceAMinute(t *testing.T) {
 
 // Rules: R4.5-35.
 func TestAFleetThatCouldNotBeJudgedIsLookedAtAgain(t *testing.T) {
-	for _, why := range []error{karmada.ErrInvalid, karmada.ErrUnreachable} {
+	for why, seen := range map[error]time.Duration{karmada.ErrInvalid: 80 * time.Second, karmada.ErrUnreachable: 2 * time.Minute} {
 		t.Run(why.Error(), func(t *testing.T) {
 			p := newPacing(t)
 			p.at(time.Minute, func() { p.unread = why; p.observed() })
 			var before pace.Pace
-			p.at(2*time.Minute, func() { before, p.unread = p.status().Pace, nil })
+			p.at(seen, func() { before, p.unread = p.status().Pace, nil })
 			status := p.run(5 * time.Minute)
 			require.Equal(t, reason.FleetUnknown, before.Reason)
 			require.Equal(t, pace.TierNormal, status.Pace.Tier)

@@ -14,15 +14,17 @@ const maxHalts = 100
 // Halt stops the clocks of tolerations, or lets them go on.
 func (q *Queue) Halt(now time.Time, halted bool) {
 	q.dues = nil
-	n := len(q.Frozen)
-	open := n > 0 && q.Frozen[n-1].To.IsZero()
+	open := q.Frozen.open()
 	switch {
 	case halted && !open:
 		q.Frozen = append(q.Frozen, rules.Interval{From: now}).bounded()
 	case !halted && open:
-		q.Frozen[n-1].To = now
+		q.Frozen[len(q.Frozen)-1].To = now
 	}
 }
+
+// open reports whether the newest halt goes on.
+func (h Halts) open() bool { return len(h) > 0 && h[len(h)-1].To.IsZero() }
 
 // Since drops the halts that ended before the oldest taint that stands was put: no clock ran
 // then. A taint may be older than the attempt, so the others stay.

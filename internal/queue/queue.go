@@ -209,8 +209,7 @@ func (q *Queue) NextChange(now time.Time) (of *Item, next time.Time) {
 
 // stands reports whether the clock of a toleration stands, so that no time ends it.
 func stands(q *Queue, now, due time.Time, i *Item) bool {
-	frozen := len(q.Frozen) > 0 && q.Frozen[len(q.Frozen)-1].To.IsZero()
-	return frozen && due.After(now) && due.After(Latest(q.Standing.Snoozed, i.Key))
+	return q.Frozen.open() && due.After(now) && due.After(Latest(q.Standing.Snoozed, i.Key))
 }
 
 // Tally counts the items of a scope that a taint moves, by whether they are due before a moment.

@@ -94,7 +94,7 @@ func PolicyOf(b *karmada.Binding, defaults []corev1.Toleration) Policy {
 	return softOf(p, b)
 }
 
-// purgeOf is the mode that stands on a binding: in its annotation, else in a field of its spec.
+// purgeOf reads the purge mode of a binding from its annotation. Without one it is the mode in the given field of its spec.
 func purgeOf(b *karmada.Binding, field karmada.PurgeMode) (mode karmada.PurgeMode, bySpec bool) {
 	if own := b.Annotations[karmada.AnnotationPurgeMode]; own != "" {
 		return karmada.PurgeMode(own).Bounded(), false
