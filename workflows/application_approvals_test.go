@@ -36,16 +36,34 @@ func unapproved(t *testing.T) (s *story, key karmada.BindingKey, checks *int) {
 //
 // Rules: R4.6-22, R4.13-9.
 func TestApplicationFailover_ApprovedMoveThatWritesNothing_NeedsNoOtherApproval(t *testing.T) {
-	s, key, _ := unapproved(t)
-	s.at(tolerated+time.Minute, func() {
-		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
-		s.world.Change(key, func(b *karmada.Binding) {
-			b.Tasks = append(b.Tasks, karmada.Task{FromCluster: "m1", Producer: "TaintManager"})
+	for name, refused := range map[string]string{
+		"its check finds another's task": activities.NamePreCheck, "its eviction finds one": activities.NameEvict,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, key, _ := unapproved(t)
+			approved := false
+			s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				if approved && info.ActivityType.Name == refused {
+					approved = false
+					s.world.Change(key, func(b *karmada.Binding) {
+						b.Tasks = append(b.Tasks, karmada.Task{FromCluster: "m1", Producer: karmada.TaintManager})
+					})
+				}
+			})
+			s.at(tolerated+time.Minute, func() {
+				s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
+				approved = true
+			})
+			s.at(tolerated+4*time.Minute, func() {
+				require.False(t, approved)
+				require.Equal(t, phase.ApplicationBlocked, s.applicationStatus(key).Phase)
+			})
+			s.at(tolerated+5*time.Minute, func() { s.theirsEnd(key) })
+			s.at(time.Hour, func() { s.health(key, "m1", karmada.HealthHealthy) }) // it ends, moved or not
+			s.applicationEnds(phase.ApplicationMigrated)
+			s.movedOnce(tolerated + 5*time.Minute)
 		})
-	})
-	s.at(tolerated+5*time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Tasks = nil }) })
-	s.applicationEnds(phase.ApplicationMigrated)
-	s.movedOnce(tolerated + 5*time.Minute)
+	}
 }
 
 // Rules: R4.6-31, R4.13-9.

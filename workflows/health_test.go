@@ -217,18 +217,19 @@ func TestAFenceThatDoesNotStandIsAskedForAgainAfterAWait(t *testing.T) {
 }
 
 // Where health need not hold, a look is content at once, and the release that refuses
-// is what has to wait.
+// is what has to wait, and to say so where it refuses for too long.
 //
 // Rules: R4.7-32.
 func TestARefusedReleaseWaitsAlsoWhereHealthNeedNotHold(t *testing.T) {
-	s, _ := outage(t, 10*time.Minute)
-	s.settings.Terms.MinHealthy = 0
+	s, key := outage(t, 10*time.Minute)
+	s.settings.Terms.MinHealthy, s.settings.Terms.GracefulTimeout = 0, 2*time.Minute
 	ready := storyBegins.Add(6 * time.Minute)
 	var dns *checks
 	dns = s.plugHealth("dns", proof.PluginsAll, func(r activities.PluginRequest) (activities.PluginAnswer, error) {
-		first := len(dns.asked) == 1 // the look is content, and the release is not
-		return says(first || len(dns.asked) >= tooOften || !s.env.Now().Before(ready))(r)
+		look := len(dns.asked)%2 == 1 // the look is content, and the release is not
+		return says(look || len(dns.asked) >= tooOften || !s.env.Now().Before(ready))(r)
 	})
+	s.at(5*time.Minute, func() { require.Equal(t, reason.GracefulTimeout, s.standing(key).Attention) })
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Less(t, len(dns.asked), tooOften)
 	require.False(t, s.world.Log("release")[0].At.Before(ready))
