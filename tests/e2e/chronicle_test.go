@@ -13,8 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -101,9 +103,7 @@ func (c *chronicle) again(ctx context.Context, resource schema.GroupVersionResou
 	for {
 		list, err := c.client.Resource(resource).List(ctx, metav1.ListOptions{})
 		if err == nil {
-			for i := range list.Items {
-				c.add(resource, &list.Items[i], false)
-			}
+			c.listed(resource, list)
 			return list.GetResourceVersion()
 		}
 		select {
@@ -111,6 +111,23 @@ func (c *chronicle) again(ctx context.Context, resource schema.GroupVersionResou
 			return ""
 		case <-time.After(100 * time.Millisecond):
 		}
+	}
+}
+
+// listed takes all that stands. What it does not name has ended, which nobody saw.
+func (c *chronicle) listed(resource schema.GroupVersionResource, list *unstructured.UnstructuredList) {
+	standing, _ := c.latest(resource)
+	gone := map[string]*unstructured.Unstructured{}
+	for _, u := range standing {
+		gone[keyOf(u)] = u.DeepCopy()
+	}
+	for i := range list.Items {
+		delete(gone, keyOf(&list.Items[i]))
+		c.add(resource, &list.Items[i], false)
+	}
+	for _, u := range gone {
+		u.SetResourceVersion(list.GetResourceVersion())
+		c.add(resource, u, true)
 	}
 }
 
@@ -264,4 +281,23 @@ func (l *auditLog) read() ([]audited, error) {
 		}
 	}
 	return slices.Clone(l.writes), nil
+}
+
+func TestChronicle_ListedAnewAfterALostWatch_WhatIsMissingHasEnded(t *testing.T) {
+	c := newChronicle(nil)
+	of := func(name, version string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		u.SetName(name)
+		u.SetResourceVersion(version)
+		return u
+	}
+	c.add(works, of("stays", "1"), false)
+	c.add(works, of("ends", "2"), false)
+	list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*of("stays", "1")}}
+	list.SetResourceVersion("3")
+	c.listed(works, list)
+	standing, err := c.latest(works)
+	require.NoError(t, err)
+	require.Len(t, standing, 1)
+	require.Equal(t, "stays", standing[0].GetName())
 }
