@@ -58,7 +58,8 @@ type releaser struct {
 }
 
 // Release re-reads binding and clusters, judges placed and healthy once more, and
-// drops Lifeboat's task only if both hold, but for the exceptions of whyNotYet, and unless the source is gone.
+// drops Lifeboat's task if both hold. Exceptions are those of whyNotYet, and a source that is gone; letGo may still refuse, or
+// write the ban of a drain.
 // Where the source answers, health must have held for longer than detection, for a target's Ready lags its
 // death, or each target answers a probe now.
 func (a releaser) Release(ctx context.Context, r ReleaseRequest) (ActResult, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,8 +58,8 @@ It is refused in observe.`,
 	cmd.Flags().Float64Var(&o.order.Rate, "rate", 0, "at most this many evictions per second; the fleet's pace holds all the same")
 	cmd.Flags().BoolVar(&o.order.HonourTolerations, "honour-tolerations", false, "leave alone what tolerates "+karmada.DrainTaintKey+":NoExecute")
 	cmd.Flags().BoolVar(&o.end, "end", false, "end the drain")
-	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until nothing is left to move")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 waits for ever")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until nothing is left to move, blocked bindings included")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "with --wait: how long; 0 waits for ever")
 	return cmd
 }
 
@@ -92,7 +93,7 @@ func (o *drainOptions) verb(g *ordering) order {
 		}
 	}
 	verb := order{
-		confirm: "move everything off %s", unchanged: "the cluster's own rules; pauses and the pace hold all the same",
+		confirm: "drain %s", unchanged: "the cluster's own rules; pauses and the pace hold all the same",
 		send: startAndUpdate(workflows.UpdateDrain, func(by workflows.ScopedOrder) any {
 			o.order.Order = by.Order
 			return o.order
@@ -205,13 +206,13 @@ func taintOrder(taint string, away bool) order {
 	argument := func(o workflows.ScopedOrder) any { return workflows.TaintOrder{Order: o.Order, Taint: taint} }
 	if away {
 		return order{
-			confirm:   "take what was ordered with lifeboat taint off %s",
+			confirm:   "take " + cmp.Or(taint, "what was ordered with lifeboat taint") + " off %s",
 			unchanged: "taints of rules, of drains and of others; what has moved stays where it is",
 			send:      update(workflows.UpdateUntaint, argument),
 		}
 	}
 	return order{
-		confirm:   "taint %s: what does not tolerate it moves away",
+		confirm:   "taint %s with " + taint + ": what does not tolerate it moves away",
 		unchanged: "every other taint, and the cluster's own rules; what tolerates the taint stays",
 		send:      startAndUpdate(workflows.UpdateTaint, argument),
 	}

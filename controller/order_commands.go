@@ -77,7 +77,7 @@ Of a binding the same for its move; it then stays out of this attempt, also wher
 		example: `  lifeboat cancel member1 --reason "we move it by hand"
   lifeboat cancel shop/cart-deployment --reason "it must stay near its disk"
   lifeboat cancel shop/cart-deployment --put-back --reason "the new copy is wrong"`,
-		confirm:   "cancel the failover of %s",
+		confirm:   "cancel the failover, or the move, of %s",
 		unchanged: "what was already released does not come back",
 		check: func(cmd *cobra.Command, args []string) error {
 			skip = cmd.CalledAs() == "skip"
@@ -115,15 +115,15 @@ hands their state on only once it has deleted the old copy there. With --without
 and begin without it.`,
 		example: `  lifeboat confirm-fenced member1 --reason "powered off by the provider"
   lifeboat confirm-fenced statefulset/db -n shop --cluster member1 --reason "its disk is detached"
-  lifeboat confirm-fenced member1 --without-state --reason "the disks are lost"`,
+  lifeboat confirm-fenced shop/cart-deployment --cluster member1 --without-state --reason "the disks are lost"`,
 		migration: true,
-		confirm:   "vouch that nothing on %s can run any more",
+		confirm:   "vouch that %s is dead: nothing of it can run any more",
 		unchanged: "nothing moves faster than the pace; every other check stays",
 		send: update(workflows.UpdateConfirmFenced, func(o workflows.ScopedOrder) any {
 			return workflows.FenceOrder{Order: o.Order, Binding: o.Binding, WithoutState: withoutState}
 		}),
 	})
-	cmd.Flags().BoolVar(&withoutState, "without-state", false, "also move what has to leave its state behind")
+	cmd.Flags().BoolVar(&withoutState, "without-state", false, "what waits for its state goes on without it; it vouches all the same")
 	return cmd
 }
 
@@ -176,6 +176,9 @@ bindings that come later, too, and over attempts, until it ends.`,
 		confirm:   "leave %s where it is for a while",
 		unchanged: "what has begun goes on; taints, pace and the due times of other bindings stay",
 		check: func(cmd *cobra.Command, _ []string) error {
+			if length == "" {
+				return process.Usage(cmd, "say for how long, with --for, as in 30m")
+			}
 			if _, wrong := queue.SnoozeFor(length); wrong != "" {
 				return process.Usage(cmd, "--for: %s", wrong)
 			}
@@ -183,7 +186,7 @@ bindings that come later, too, and over attempts, until it ends.`,
 		},
 		send: update(workflows.UpdateSnooze, func(o workflows.ScopedOrder) any { return workflows.SnoozeOrder{ScopedOrder: o, For: length} }),
 	})
-	cmd.Flags().StringVar(&length, "for", "", "for how long from now, as in 30m (required)")
+	cmd.Flags().StringVar(&length, "for", "", "for how long from now, at most 720h, as in 30m (required)")
 	return cmd
 }
 

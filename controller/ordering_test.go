@@ -330,7 +330,7 @@ func TestOrders_ForNoOrTwoObjects_AreUsageErrors(t *testing.T) {
 		"snooze --all --for 5m":                     "want <cluster>|<binding>",
 		"snooze -n shop --for 5m":                   "want <cluster>|<binding>",
 		"snooze --all -n shop --cluster a --for 5m": "--all excludes",
-		"snooze shop/cart":                          `--for: field "for": missing`,
+		"snooze shop/cart":                          "say for how long, with --for",
 		"snooze shop/cart --for soon":               "is no duration",
 		"release cart":                              "want <namespace>/<binding>",
 		"snooze a/b c/d --for 5m":                   "got 2 arguments",

@@ -17,7 +17,7 @@ const (
 	FailoverEvacuating Failover = "Evacuating" // bindings move
 	FailoverEvacuated  Failover = "Evacuated"  // nothing left to do but wait
 	FailoverRecovering Failover = "Recovering" // conditions are well, the removal window runs
-	FailoverSettling   Failover = "Settling"   // untainted, placed migrations finish
+	FailoverSettling   Failover = "Settling"   // abandons, restores, then untaints; placed migrations finish
 	FailoverStopped    Failover = "Stopped"    // an operator cancelled
 	FailoverFalseAlarm Failover = "FalseAlarm"
 	FailoverUncordoned Failover = "Uncordoned" // it was only cordoned, and no longer is
@@ -31,11 +31,11 @@ type FailoverEvent string
 
 // The events of a failover.
 const (
-	EventConfirmed         FailoverEvent = "Confirmed"         // a window elapsed, or a foreign triggering taint stands
+	EventConfirmed         FailoverEvent = "Confirmed"         // a window elapsed, or a triggering taint of another actor or of an earlier run stands
 	EventCordoned          FailoverEvent = "Cordoned"          // the windows that elapsed are those of NoSchedule taints alone
 	EventUncordoned        FailoverEvent = "Uncordoned"        // no such taint is left, and no such rule matches
-	EventTainted           FailoverEvent = "Tainted"           // Lifeboat's taints stand, the affected are listed
-	EventQueueDone         FailoverEvent = "QueueDone"         // nothing queued, nothing moving
+	EventTainted           FailoverEvent = "Tainted"           // Lifeboat's taints stand; in observe they would
+	EventQueueDone         FailoverEvent = "QueueDone"         // nothing queued or moving but what waits: for a fence, or for workloads that are blocked
 	EventWorkAppeared      FailoverEvent = "WorkAppeared"      // something to move again
 	EventConditionsWell    FailoverEvent = "ConditionsWell"    // no rule of this failure matches, and no foreign triggering taint stands
 	EventConditionsBad     FailoverEvent = "ConditionsBad"     // they match again
@@ -58,8 +58,8 @@ const (
 	MigrationChecking Migration = "Checking"
 	MigrationQueued   Migration = "Queued"   // it waits for its permit: its dependents are held, or a permit has passed
 	MigrationEvicting Migration = "Evicting" // the write is under way, its end not known
-	// MigrationAwaitingFence: Directly, and the old copy is not proven dead; before the
-	// write, and after it for a source that died in between.
+	// MigrationAwaitingFence: Directly. Before the write where the source does not answer; after it until the old copy
+	// is deleted or proven dead.
 	MigrationAwaitingFence  Migration = "AwaitingFence"
 	MigrationPlacing        Migration = "Placing"
 	MigrationAwaitingHealth Migration = "AwaitingHealth"
@@ -92,7 +92,7 @@ const (
 	EventReleaseRefused  MigrationEvent = "ReleaseRefused"  // the last look before the drop said no
 	EventReleased        MigrationEvent = "Released"        // the task is dropped
 	EventCalledOff       MigrationEvent = "CalledOff"       // an order came first that wants what was about to be written left undone
-	EventRecovered       MigrationEvent = "Recovered"       // the cluster has, and the binding goes straight back
+	EventRecovered       MigrationEvent = "Recovered"       // the cluster has: the binding is restored, for it has no place, or goes straight back
 	EventRestoreOrdered  MigrationEvent = "RestoreOrdered"  // by a put-back, or by a cancel of what is not placed
 	EventReturned        MigrationEvent = "Returned"        // another actor, another migration's swap, or the scheduler, put it back, and it stays
 	EventRestoreRefused  MigrationEvent = "RestoreRefused"  // the last look said no: the cluster fails again, or cannot take it back

@@ -19,7 +19,7 @@ import (
 //	Failing          needed           needed                   yes, alone they suffice
 //
 // ConfirmsFailure, a foreign taint or the taint of an earlier run begins an evacuation (actSuspected of the failover).
-// Whether the failure goes on is said by thisFailureStands there; Failing says why, and whether a drain has the cluster to itself.
+// Whether the failure goes on is said by thisFailureStands (judgement.go of the failover); Failing says why, and whether a drain has the cluster to itself.
 type Evidence struct {
 	Windows Windows
 	// Judged is when the newest answered look was requested. Windows are judged by this moment, not

@@ -94,7 +94,10 @@ func (v Failover) repair() string {
 // Actions are what the operator can do now; confirmations and approvals come first.
 func (v Failover) Actions() []string {
 	if v.Mode == rules.ModeObserve && !v.Phase.Terminal() {
-		return []string{"Nothing is needed of you. To let Lifeboat act, set `mode: enforce`: it holds from the next failover on."}
+		return []string{
+			"Nothing is needed of you. To let Lifeboat act, set `mode: enforce` for the workers; then:",
+			v.verb("resume", " --enforce", "this failover acts from now on, as a new attempt"),
+		}
 	}
 	if v.Phase.Terminal() {
 		return nil

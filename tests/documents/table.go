@@ -65,11 +65,11 @@ var calm = []Step{
 	run("lifeboat config", "Usage:"),
 	run("lifeboat version", `lifeboat`),
 	run("lifeboat completion bash", "complete"),
-	run("lifeboat completion bash --help", "bash"),
 	run("kubectl lifeboat", "kubectl lifeboat"),
 	run(`exec kubectl lifeboat __complete "$@"`, "member1"),
 	run("lifeboat config print", "mode: enforce"),
 	run("lifeboat config print --defaults", "mode: observe"),
+	run("lifeboat config print --config lifeboat.yaml", "mode: enforce"),
 	run("lifeboat config print --config lifeboat.yaml -o json", `"mode":`),
 	run("lifeboat setup", "search attributes"),
 	// Without being carried out: other stories need what they would change.
@@ -78,7 +78,6 @@ var calm = []Step{
 	{Run: "lifeboat preflight --full", Or: refused, Says: "Watch everything"},
 	// Who only gives orders may not act: with a program's own rights it passes.
 	no("lifeboat preflight", refused, "may not"),
-	no("lifeboat preflight --role worker", refused, "may not"),
 	run("lifeboat preflight --role worker --kubeconfig secrets/worker/kubeconfig --host-kubeconfig host.kubeconfig", "Karmada permissions"),
 	run("lifeboat preflight --role controller --kubeconfig secrets/controller/kubeconfig --host-kubeconfig host.kubeconfig", "Karmada permissions"),
 	run("lifeboat preflight --role worker --kubeconfig secrets/worker/kubeconfig --host-kubeconfig host.kubeconfig --set mode=enforce", "Karmada permissions"),
@@ -222,7 +221,7 @@ var failed = []Step{
 	run(`lifeboat confirm-fenced shop/cart-deployment --cluster member1 --without-state --reason "it never ran"`, "recorded"),
 	run(`lifeboat confirm-fenced statefulset/db -n shop --cluster member1 --reason "its disk is detached"`, "recorded"),
 	run(`lifeboat confirm-fenced shop/db-statefulset --cluster member1 --reason "powered off, says the provider"`, "recorded"),
-	run(`lifeboat confirm-fenced member1 --without-state --reason "the disks are lost"`, "recorded"),
+	run(`lifeboat confirm-fenced shop/cart-deployment --cluster member1 --without-state --reason "the disks are lost"`, "recorded"),
 	run(`lifeboat confirm-fenced member1 --reason "powered off by the provider"`, "recorded"),
 	run(`lifeboat confirm-fenced member1 --reason "the whole cluster is powered off, says the provider"`, "recorded"),
 	// Refused while the migration that the resume above started has not returned to the queue.
@@ -280,7 +279,7 @@ var tainted = []Step{
 	run(`lifeboat adopt --reason "Temporal was set up again"`, "owner"),
 	run(`lifeboat adopt member1 --reason "its workflow was terminated"`, "owner"),
 	run(`lifeboat taint member1 maintenance:NoExecute- --reason "the disks are new"`, "member1"),
-	run(`lifeboat taint member1 --end --reason "the disks are new"`, "member1"),
+	run(`lifeboat taint member1 degraded=network:PreferNoExecute- --reason "the network is repaired"`, "member1"),
 	// Nothing is left to take away; its failover may have closed for that already.
 	{Run: `lifeboat taint member1 --end --reason "the network is repaired"`, Exit: refused, Or: missing, Says: "no taint|no such failover|has just ended"},
 }

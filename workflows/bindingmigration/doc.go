@@ -10,9 +10,10 @@
 // What the recovery of its cluster means to it (R4.9-10 to R4.9-18), by phase:
 //
 //	Checking, Queued, AwaitingFence before the write   abandoned: begin, awaitPermit (evict.go), awaitFence (fence.go)
-//	Evicting                                           abandoned after a look that shows no task: verified (evict.go)
-//	Placing                                            restored: takesBack (orders.go)
+//	Evicting                                           abandoned after a look that shows no task: verified, endUnheld (evict.go)
+//	Placing                                            restored, Directly goes on: takesBack, goesOn (orders.go)
 //	AwaitingHealth                                     goes on, or back where placed straight back: proceed (health.go)
 //	Releasing                                          finished, or back with the workloads that it serves: release.go
 //	Purging, AwaitingFence after the write             finished
+//	Restoring                                          goes on, in a new attempt with its time anew: restoreAnew (orders.go)
 package bindingmigration

@@ -75,7 +75,7 @@ func (b *bindingOrders) senseless(verb string, key karmada.BindingKey) string {
 	case !moving && !queued && early:
 		return "it neither waits nor moves: nothing to " + verb
 	case !moving && queued && !early:
-		return "it still waits and nothing of Lifeboat's stands; skip or cancel it instead"
+		return "it still waits and nothing of Lifeboat's stands; cancel it instead"
 	}
 	return ""
 }

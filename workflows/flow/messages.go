@@ -128,7 +128,7 @@ func RefuseOrder(o workflows.Order) error {
 
 // StateNeedsSource refuses a fence of an old copy whose state is still needed.
 func StateNeedsSource(cluster string) string {
-	return "its state goes along only when " + cluster + " is back; to go on without it, say withoutState as well"
+	return "its state goes along only when " + cluster + " is back; to go on without it, say --without-state (withoutState) as well"
 }
 
 // UnseenOutage refuses a fence of a cluster that was not seen to be silent: a
