@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -245,8 +244,8 @@ func oldCopiesOfApplications(s *scene) {
 // bothClasses has six bindings leave a cluster that failed, and six applications another one, at one eviction a second
 // each, from the same moment on.
 //
-// It guards by the API server's own timestamps that each class keeps its rate, and that neither waits for the other:
-// together they are quicker than one rate allows.
+// It guards by the API server's own timestamps that each class keeps its rate. That neither waits for the other is held in
+// virtual time: a slow machine is no quicker than one rate.
 //
 // Rules: R4.13-11.
 func bothClasses(s *scene) {
@@ -280,8 +279,6 @@ func bothClasses(s *scene) {
 	rate := pacelaw.Rate{First: 1}
 	require.Empty(s, rate.Broken(ofClusters))
 	require.Empty(s, rate.Broken(ofApplications))
-	all := slices.SortedFunc(slices.Values(slices.Concat(ofClusters, ofApplications)), time.Time.Compare)
-	require.NotEmpty(s, rate.Broken(all), "one class waited for the other: %v and %v", ofClusters, ofApplications)
 	s.recovers(failed, allMigrated(bindings[failed]))
 }
 
