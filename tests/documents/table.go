@@ -278,8 +278,9 @@ var tainted = []Step{
 	run(`lifeboat adopt --reason "no controller runs"`, "owner"),
 	run(`lifeboat adopt --reason "Temporal was set up again"`, "owner"),
 	run(`lifeboat adopt member1 --reason "its workflow was terminated"`, "owner"),
-	run(`lifeboat taint member1 maintenance:NoExecute- --reason "the disks are new"`, "member1"),
 	run(`lifeboat taint member1 degraded=network:PreferNoExecute- --reason "the network is repaired"`, "member1"),
+	run(`lifeboat taint member1 --end --reason "the network is repaired"`, "member1"),
 	// Nothing is left to take away; its failover may have closed for that already.
 	{Run: `lifeboat taint member1 --end --reason "the network is repaired"`, Exit: refused, Or: missing, Says: "no taint|no such failover|has just ended"},
+	{Run: `lifeboat taint member1 maintenance:NoExecute- --reason "the disks are new"`, Exit: refused, Or: missing, Says: "does not carry|no such failover|has just ended"},
 }

@@ -58,9 +58,7 @@ func (c *chronicle) follow(ctx context.Context, resource schema.GroupVersionReso
 	if err != nil {
 		return fmt.Errorf("list %s: %w", resource.Resource, err)
 	}
-	for i := range list.Items {
-		c.add(resource, &list.Items[i], false)
-	}
+	c.listed(resource, list)
 	go c.watch(ctx, resource, list.GetResourceVersion())
 	return nil
 }
@@ -114,18 +112,19 @@ func (c *chronicle) again(ctx context.Context, resource schema.GroupVersionResou
 	}
 }
 
-// listed takes all that stands. What it does not name has ended, which nobody saw.
+// listed takes a new list. An object that is missing from it has ended while nothing was watched.
 func (c *chronicle) listed(resource schema.GroupVersionResource, list *unstructured.UnstructuredList) {
 	standing, _ := c.latest(resource)
 	gone := map[string]*unstructured.Unstructured{}
 	for _, u := range standing {
-		gone[keyOf(u)] = u.DeepCopy()
+		gone[keyOf(u)] = u
 	}
 	for i := range list.Items {
 		delete(gone, keyOf(&list.Items[i]))
 		c.add(resource, &list.Items[i], false)
 	}
 	for _, u := range gone {
+		u = u.DeepCopy()
 		u.SetResourceVersion(list.GetResourceVersion())
 		c.add(resource, u, true)
 	}

@@ -3,11 +3,14 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/tests/pacelaw"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
 )
 
 // tolerated is how long the stories' applications may be Unhealthy.
@@ -244,8 +247,8 @@ func oldCopiesOfApplications(s *scene) {
 // bothClasses has six bindings leave a cluster that failed, and six applications another one, at one eviction a second
 // each, from the same moment on.
 //
-// It guards by the API server's own timestamps that each class keeps its rate. That neither waits for the other is held in
-// virtual time: a slow machine is no quicker than one rate.
+// It guards by the API server's own timestamps that each class keeps its rate, and by the pacer's permits that neither waits
+// for the other: together they come quicker than one rate allows.
 //
 // Rules: R4.13-11.
 func bothClasses(s *scene) {
@@ -279,7 +282,33 @@ func bothClasses(s *scene) {
 	rate := pacelaw.Rate{First: 1}
 	require.Empty(s, rate.Broken(ofClusters))
 	require.Empty(s, rate.Broken(ofApplications))
+	var ids []string
+	for _, app := range applications[well] {
+		ids = append(ids, "application-failover/"+app)
+	}
+	toClusters, toApplications := s.granted(failoverID(failed)), s.granted(ids...)
+	require.True(s, slices.ContainsFunc(toClusters, func(c time.Time) bool {
+		return slices.ContainsFunc(toApplications, func(a time.Time) bool { return c.Sub(a).Abs() < time.Second })
+	}), "one class waited for the other: %v and %v", toClusters, toApplications)
 	s.recovers(failed, allMigrated(bindings[failed]))
+}
+
+// granted are the moments of the permits that the pacer sent to some workflows.
+func (s *scene) granted(ids ...string) (moments []time.Time) {
+	for _, run := range s.runsOf("WorkflowId = '" + pacerID + "'") {
+		for _, e := range s.eventsOf(run.id, run.run) {
+			sent := e.GetSignalExternalWorkflowExecutionInitiatedEventAttributes()
+			if sent.GetSignalName() != workflows.SignalGrant || !slices.Contains(ids, sent.GetWorkflowExecution().GetWorkflowId()) {
+				continue
+			}
+			var g workflows.Grant
+			require.NoError(s, converter.GetDefaultDataConverter().FromPayloads(sent.GetInput(), &g))
+			for n := range g.Size {
+				moments = append(moments, g.First.Add(time.Duration(n)*g.Apart))
+			}
+		}
+	}
+	return moments
 }
 
 // explainedSick: explain says what the failover of an application does, how its copies are, and what holds the old one.
