@@ -502,3 +502,10 @@ func FuzzConfig(f *testing.F) {
 		require.Equal(t, c.Tree(), again.Tree())
 	})
 }
+
+func TestDefaultOf_AKeyOrNone(t *testing.T) {
+	require.Equal(t, "info", DefaultOf("log.level"))
+	require.Equal(t, Default().Codec.Address, DefaultOf("codec.address"))
+	require.Empty(t, DefaultOf("instance"))
+	require.Empty(t, DefaultOf("no.such.key"))
+}

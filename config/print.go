@@ -107,6 +107,17 @@ func (c Config) InForce() map[string]string {
 	return out
 }
 
+// DefaultOf is the default of a key, as --set takes it; empty where it has none.
+func DefaultOf(name string) string {
+	c := Default()
+	for _, k := range c.keys() {
+		if k.Name == name {
+			return k.text()
+		}
+	}
+	return ""
+}
+
 // text is the value as --set takes it.
 func (k key) text() string {
 	switch v := k.get().(type) {

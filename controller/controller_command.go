@@ -48,7 +48,7 @@ is waited out: a resync sends again what was missed.`,
 		},
 	}
 	a.flags.Daemon(cmd.Flags())
-	a.flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue of the workflows that are started (default lifeboat, or lifeboat-<instance>)")
+	a.flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue of the workflows that are started; lifeboat-<instance> where an instance is set")
 	return cmd
 }
 

@@ -114,7 +114,7 @@ alone, and answers only pages of codec.origins. To serve more than one person, r
 			return serveCodec(cmd.Context(), c, log)
 		},
 	}
-	a.flags.Shortcut(cmd.Flags(), "listen", "codec.address", "where to serve (default 127.0.0.1:8234)")
+	a.flags.Shortcut(cmd.Flags(), "listen", "codec.address", "where to serve")
 	return cmd
 }
 

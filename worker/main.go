@@ -59,6 +59,6 @@ func command() *cobra.Command {
 	cmd.SetFlagErrorFunc(process.FlagError)
 	flags.Register(cmd.Flags())
 	flags.Daemon(cmd.Flags())
-	flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue to poll (default lifeboat, or lifeboat-<instance>)")
+	flags.Shortcut(cmd.Flags(), "task-queue", "taskQueue", "Temporal task queue to poll; lifeboat-<instance> where an instance is set")
 	return cmd
 }

@@ -31,12 +31,15 @@ func (f *Flags) Register(to *pflag.FlagSet) {
 	f.Shortcut(to, "instance", "instance", "prefix of every workflow id")
 	f.Shortcut(to, "kubeconfig", "kubernetes.kubeconfig", "kubeconfig of the Karmada API server (default as kubectl)")
 	f.Shortcut(to, "context", "kubernetes.context", "context in the kubeconfig")
-	f.Shortcut(to, "log-level", "log.level", "debug, info, warn or error (default info)")
-	f.Shortcut(to, "log-format", "log.format", "text or json (default text)")
+	f.Shortcut(to, "log-level", "log.level", "debug, info, warn or error")
+	f.Shortcut(to, "log-format", "log.format", "text or json")
 }
 
 // Shortcut adds a flag for a key of the configuration.
 func (f *Flags) Shortcut(to *pflag.FlagSet, flag, key, usage string) {
+	if value := config.DefaultOf(key); value != "" {
+		usage += " (default " + value + ")"
+	}
 	to.String(flag, "", usage)
 	if f.shortcuts == nil {
 		f.shortcuts = map[string]*pflag.Flag{}
@@ -46,8 +49,8 @@ func (f *Flags) Shortcut(to *pflag.FlagSet, flag, key, usage string) {
 
 // Daemon adds the flags of a daemon.
 func (f *Flags) Daemon(to *pflag.FlagSet) {
-	f.Shortcut(to, "mode", "mode", "observe or enforce (default observe)")
-	f.Shortcut(to, "listen", "listen.address", "where to serve /metrics, /healthz and /readyz (default 127.0.0.1:0, a free port)")
+	f.Shortcut(to, "mode", "mode", "observe or enforce")
+	f.Shortcut(to, "listen", "listen.address", "where to serve /metrics, /healthz and /readyz")
 	to.StringVar(&f.profiles, "pprof", "", "loopback address on which to serve /debug/pprof, as 127.0.0.1:6060 (default none)")
 }
 
