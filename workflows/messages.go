@@ -129,9 +129,19 @@ type PaceChanged struct {
 	Suspected *pace.Suspicion `json:"suspected,omitempty"`
 }
 
-// MigrationReports are what migrations report to their ClusterFailover, those of a moment in one message.
+// Malformed reports whether no pacer sends this: it has no tier, or is too large to be carried.
+func (p PaceChanged) Malformed() bool { return p.Pace.Tier == "" || Oversized(p) }
+
+// MigrationReports are what migrations report to their failover, those of a moment in one message.
 type MigrationReports struct {
 	Reports []activities.MigrationReport `json:"reports"`
+}
+
+// MalformedReport reports whether no migration sends such a report: it names no binding, its end is none or
+// that of another binding, or it is too large to be carried.
+func MalformedReport(r activities.MigrationReport) bool {
+	nobodys := r.Key.Name == "" || r.FailoverID == "" || r.Attempt <= 0
+	return nobodys || r.Result != nil && (r.Result.Key != r.Key || r.Result.Outcome == "") || Oversized(r)
 }
 
 // CancelOrder stops one migration.

@@ -89,6 +89,10 @@ func callOff(f *failover) {
 
 // paceChanged takes whether the release is suspected.
 func (f *failover) paceChanged(p workflows.PaceChanged) {
+	if p.Malformed() {
+		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalPaceChanged)
+		return
+	}
 	f.dirty = f.dirty || (p.Suspected == nil) != (f.st.Suspected == nil)
 	f.st.Suspected = p.Suspected
 }
@@ -153,11 +157,13 @@ func (f *failover) migration(clock rules.UnhealthyClock) workflows.BindingMigrat
 // reported takes a report of the migration: how far it is, its end, or that another failover goes on with it.
 func (f *failover) reported(r activities.MigrationReport) {
 	st := f.st
-	switch {
-	case r.TakenBy != "" && st.Move != nil:
-		st.TakenBy, f.dirty = r.TakenBy, true
+	if r.TakenBy != "" && r.Key == st.Key {
+		if st.Move != nil {
+			st.TakenBy, f.dirty = r.TakenBy, true
+		}
 		return
-	case r.FailoverID != st.FailoverID || st.Move == nil || r.Attempt != st.Attempt:
+	}
+	if !f.isOfMove(r) {
 		return
 	}
 	r = st.Move.CalledOff(r)
@@ -172,6 +178,15 @@ func (f *failover) reported(r activities.MigrationReport) {
 		f.finished(*r.Result)
 	}
 	f.page()
+}
+
+// isOfMove reports whether a report is of the migration that runs. What no migration sends is of none.
+func (f *failover) isOfMove(r activities.MigrationReport) bool {
+	if workflows.MalformedReport(r) || r.Key != f.st.Key {
+		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationReports, "binding", r.Key.String())
+		return false
+	}
+	return f.st.Move != nil && r.FailoverID == f.st.FailoverID && r.Attempt == f.st.Attempt
 }
 
 // askAgain repeats the request of a migration that waits for a permit.

@@ -3,13 +3,16 @@ package applicationfailover
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -98,4 +101,22 @@ func TestKeepApproval_OfAMoveThatWroteNothing_StandsForTheNext(t *testing.T) {
 	require.Nil(t, of(2, true))
 	require.Equal(t, 3, of(3, true).Attempt, "one for the next move stands, whatever becomes of this one")
 	require.False(t, of(1, false).Holds(3), "an older one is over")
+}
+
+// What no pacer sends, or cannot be carried, says nothing about a release.
+//
+// Rules: R4.5-33.
+func TestAMalformedPaceLeavesTheSuspicionAsItIs(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := begin(ctx, workflows.ApplicationFailoverParams{})
+		whole := pace.Pace{Tier: pace.TierNormal}
+		f.paceChanged(workflows.PaceChanged{Pace: whole, Suspected: &pace.Suspicion{}})
+		require.NotNil(t, f.st.Suspected)
+		f.paceChanged(workflows.PaceChanged{})
+		require.NotNil(t, f.st.Suspected)
+		f.paceChanged(workflows.PaceChanged{Pace: pace.Pace{Tier: pace.TierNormal, Reason: reason.Reason(strings.Repeat("x", 1<<20))}})
+		require.NotNil(t, f.st.Suspected)
+		f.paceChanged(workflows.PaceChanged{Pace: whole})
+		require.Nil(t, f.st.Suspected)
+	})
 }

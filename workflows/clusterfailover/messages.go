@@ -78,7 +78,7 @@ func (f *failover) serve(ctx workflow.Context) error {
 // reported takes a migration's report. The end of an older attempt never closes a binding
 // of this one.
 func (f *failover) reported(r activities.MigrationReport) {
-	if malformedReport(r) {
+	if workflows.MalformedReport(r) {
 		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationReports, "binding", r.Key.String())
 		return
 	}
@@ -92,13 +92,6 @@ func (f *failover) reported(r activities.MigrationReport) {
 	f.bindingOrders.held.Reported(m.CalledOff(r), f.orders.isUntold)
 	f.draining.wrote(m, r)
 	f.migrations.reported(r)
-}
-
-// malformedReport reports whether no migration sends such a report: it names no binding, its end is none or
-// that of another binding, or it is too large to be carried.
-func malformedReport(r activities.MigrationReport) bool {
-	nobodys := r.Key.Name == "" || r.FailoverID == "" || r.Attempt <= 0
-	return nobodys || r.Result != nil && (r.Result.Key != r.Key || r.Result.Outcome == "") || workflows.Oversized(r)
 }
 
 // publisher shows the state of the failover: its page, its search attributes, the answers to queries.

@@ -317,7 +317,7 @@ func (w *waiting) heldBack(i *queue.Item) bool {
 
 // paced takes the fleet's pace. While the pacer is halted toleration clocks stand still.
 func (w *waiting) paced(m workflows.PaceChanged) {
-	if m.Pace.Tier == "" || workflows.Oversized(m) {
+	if m.Malformed() {
 		w.log.Warn("ignored a malformed signal", "signal", workflows.SignalPaceChanged)
 		return
 	}
