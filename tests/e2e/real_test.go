@@ -68,7 +68,7 @@ func (s *scene) joinMembers() {
 	require.NoError(s, joining.Wait())
 }
 
-// leaveMembers deletes the story's bindings, then its clusters.
+// leaveMembers deletes the story's bindings, its clusters and, from a real Karmada, its namespace.
 func (s *scene) leaveMembers() {
 	ctx := context.Background() // the story's own context has ended
 	for _, u := range s.bindings {
@@ -81,5 +81,12 @@ func (s *scene) leaveMembers() {
 	require.NoError(s, err)
 	for _, u := range slices.Backward(list.Items) {
 		require.NoError(s, s.lab.control(ctx, "leave", u.GetName(), nil))
+	}
+	if *karmadaAt != "" {
+		// Karmada carries it to each bystander, which are one member: their Works overwrite each other for ever.
+		err = s.api.Resource(namespaces).Delete(ctx, s.namespace(), metav1.DeleteOptions{})
+		if !apierrors.IsNotFound(err) {
+			require.NoError(s, err)
+		}
 	}
 }
