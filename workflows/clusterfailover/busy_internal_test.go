@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -148,4 +149,27 @@ func TestARunWithALongQueueIsNoLongerThanOthers(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())
+}
+
+// A failover that settles, or is stopped, for hours beside old copies that are late does not turn every second: what
+// their lateness changes, the turn in which they became late has seen to.
+//
+// Rules: R4.9-8.
+func TestAFailoverBesideLateOldCopiesRests(t *testing.T) {
+	for _, closes := range []phase.Failover{phase.FailoverSettling, phase.FailoverStopped} {
+		flowtest.InWorkflow(t, func(ctx workflow.Context) {
+			f := evacuates(ctx, 0)
+			f.st.Phase, f.st.ClosedAt, f.st.Untainted, f.st.AskedAt = closes, f.now(), f.now(), f.now().Add(24*time.Hour)
+			f.st.Terms.PendingPurgeWait = time.Hour
+			f.st.PendingPurges = []record.PendingPurge{{Work: "w"}}
+			f.nextAssess = f.now().Add(10 * time.Hour)
+			var waits []time.Duration
+			for range 3 {
+				at, _ := f.nextWake()
+				waits = append(waits, at.Sub(f.st.Untainted))
+				require.NoError(t, workflow.Sleep(ctx, at.Sub(f.now())))
+			}
+			require.Equal(t, []time.Duration{pendingPurgeLate, time.Hour + time.Second, 10 * time.Hour}, waits, closes)
+		})
+	}
 }
