@@ -20,7 +20,7 @@ var (
 	ErrForbidden = errors.New("forbidden")
 	// ErrRefused is returned when the API server did not store the write because it could
 	// not call an admission webhook (500). The write does not stand; a retry may succeed.
-	ErrRefused = errors.New("refused without an admission webhook")
+	ErrRefused = errors.New("an admission webhook could not be called")
 	// ErrUnreachable is returned when no answer came: the write may or may not stand.
 	ErrUnreachable = errors.New("unreachable")
 	// ErrThrottled is returned when the server asked to come back later (429, 503 with Retry-After).

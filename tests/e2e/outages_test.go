@@ -62,13 +62,13 @@ var outages = []outageOf{
 	{name: "admission webhook down", when: "when it is tainted", lay: onAPI(refuse(refusal{
 		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, only: isBindingWrite,
 		message: `Internal error occurred: failed calling webhook "resourcebinding.karmada.io": connection refused`,
-	})), says: map[string]string{"worker": "BindingBlocked.*WriteUnverified"}, counts: map[string]string{"worker": "lifeboat_evict_processed_total"}},
+	})), says: map[string]string{"worker": "BindingBlocked.*Forbidden.*an admission webhook could not be called"}, counts: map[string]string{"worker": "lifeboat_evict_processed_total"}},
 	{
 		// Longer than a request may take.
 		name: "network cut to the API server", when: "when it is tainted", lasts: 40 * time.Second,
 		lay: func(w *wires, over <-chan struct{}) { onAPI(silentUntil(over))(w, over) }, says: unreachedBy, counts: failedActs,
 	},
-	{name: "Temporal unreachable", when: "before the failure", lay: onTemporal(unreachable), says: undelivered, counts: failedCalls},
+	temporalUnreachable("before the failure"),
 	temporalUnreachable("when it has failed"),
 	temporalUnreachable("when it is tainted"),
 	temporalUnreachable("when one is evicted"),
@@ -99,7 +99,12 @@ var outages = []outageOf{
 
 // temporalUnreachable is Temporal away at one stage of a migration, or of a recovery.
 func temporalUnreachable(when string) outageOf {
-	o := outageOf{name: "Temporal unreachable", when: when, lay: onTemporal(unreachable), says: undelivered, counts: failedCalls}
+	o := outageOf{name: "Temporal unreachable", when: when, lay: func(w *wires, over <-chan struct{}) {
+		onTemporal(unreachable)(w, over)
+		for _, who := range users { // a poll that stands would notice within a minute only
+			w.temporal[who].server.CloseClientConnections()
+		}
+	}, says: undelivered, counts: failedCalls}
 	if when == "when it is back" || when == "as it is put back" {
 		o.story = "recovery"
 	}

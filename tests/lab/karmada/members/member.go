@@ -144,13 +144,13 @@ func (m *Member) Apply(work, workUID string, manifest map[string]any) error {
 		}}
 		m.copies[key] = c
 	}
+	another := c.WorkUID != workUID // which has no status yet, though the copy is as it was
 	c.Work, c.WorkUID = work, workUID
-	if c.update(object, faultsFor(m.config.Name, object.GetAnnotations())) {
-		if c.reportsReplicas() {
-			m.config.Changed(work)
-		}
-		m.proceed(c)
-	} else if c.timer == nil { // a copy of an earlier run may be half-way
+	changed := c.update(object, faultsFor(m.config.Name, object.GetAnnotations()))
+	if changed && c.reportsReplicas() || another && !changed {
+		m.config.Changed(work)
+	}
+	if changed || c.timer == nil { // a copy of an earlier run may be half-way
 		m.proceed(c)
 	}
 	return nil

@@ -71,6 +71,21 @@ func TestACopyMadeAgainHasAnotherUID(t *testing.T) {
 	require.NotEqual(t, first, m.Workloads()[0].UID)
 }
 
+// Karmada restored from a backup creates the Work anew for a copy that runs already.
+func TestACopyIsToldOfToAnotherWork(t *testing.T) {
+	told := make(chan string, 20)
+	m, err := Start(Config{Name: "m1", Timing: func() Timing { return Timing{} }, Changed: func(work string) { told <- work }})
+	require.NoError(t, err)
+	t.Cleanup(m.Close)
+	require.NoError(t, m.Apply("ns/w", "u", deployment(1, nil)))
+	require.Eventually(t, func() bool { return ready(m) == 1 }, time.Minute, time.Millisecond)
+	before := len(told)
+	require.NoError(t, m.Apply("ns/w", "u", deployment(1, nil)))
+	require.Len(t, told, before)
+	require.NoError(t, m.Apply("ns/w", "another", deployment(1, nil)))
+	require.Len(t, told, before+1)
+}
+
 func TestDeploymentsAreHealthyOnPaperWhileReplicasAreMissing(t *testing.T) {
 	m := member(t, "m1", Timing{})
 	stuck := deployment(3, map[string]any{api.FaultStuckReadyAt: "m1=2"})
