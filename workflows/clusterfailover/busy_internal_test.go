@@ -173,3 +173,19 @@ func TestAFailoverBesideLateOldCopiesRests(t *testing.T) {
 		})
 	}
 }
+
+// Nothing ends an old copy on a cluster that is dead, so nobody asks for it.
+//
+// Rules: R4.9-8.
+func TestOldCopies_OfAStoppedFailover_EndWhenTheClusterIsBack(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := evacuates(ctx, 0)
+		f.st.Phase, f.st.Untainted, f.st.PendingPurges = phase.FailoverStopped, f.now(), []record.PendingPurge{{Work: "w"}}
+		f.st.Cluster.Ready = "Unknown"
+		require.False(t, f.oldCopies.canEnd())
+		f.st.Cluster.Ready = "True"
+		require.True(t, f.oldCopies.canEnd())
+		f.st.Cluster.Ready, f.st.Phase = "Unknown", phase.FailoverSettling
+		require.True(t, f.oldCopies.canEnd(), "it waits for them alone")
+	})
+}

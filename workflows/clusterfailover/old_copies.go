@@ -52,9 +52,11 @@ func (o *oldCopies) watch(ctx workflow.Context) {
 	}
 }
 
-// canEnd: something is owed, and the cluster is back, or the failover waits for it alone.
+// canEnd: something is owed, and the cluster is back, or the failover waits for it alone. One that is stopped may
+// stay so for as long as its cluster is dead.
 func (o *oldCopies) canEnd() bool {
-	return len(o.st.PendingPurges) > 0 && (o.st.Cluster.Ready == "True" || !o.st.Untainted.IsZero())
+	waits := o.st.Phase == phase.FailoverSettling && !o.st.Untainted.IsZero()
+	return len(o.st.PendingPurges) > 0 && (o.st.Cluster.Ready == "True" || waits)
 }
 
 // endOnce goes through the pending purges once, in shares at a time.
