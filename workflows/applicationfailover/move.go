@@ -163,7 +163,8 @@ func (f *failover) reported(r activities.MigrationReport) {
 		}
 		return
 	}
-	if !f.isOfMove(r) {
+	if !isOfMove(st, r) {
+		f.log.Info("ignored a report of no migration that runs", "binding", r.Key.String(), "attempt", r.Attempt)
 		return
 	}
 	r = st.Move.CalledOff(r)
@@ -181,12 +182,8 @@ func (f *failover) reported(r activities.MigrationReport) {
 }
 
 // isOfMove reports whether a report is of the migration that runs. What no migration sends is of none.
-func (f *failover) isOfMove(r activities.MigrationReport) bool {
-	if workflows.MalformedReport(r) || r.Key != f.st.Key {
-		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationReports, "binding", r.Key.String())
-		return false
-	}
-	return f.st.Move != nil && r.FailoverID == f.st.FailoverID && r.Attempt == f.st.Attempt
+func isOfMove(st *workflows.ApplicationState, r activities.MigrationReport) bool {
+	return st.Move != nil && r.Key == st.Key && r.FailoverID == st.FailoverID && r.Attempt == st.Attempt && !workflows.MalformedReport(r)
 }
 
 // askAgain repeats the request of a migration that waits for a permit.

@@ -260,11 +260,6 @@ func (f *failover) nextWake() (time.Time, string) {
 			at, why = t, what
 		}
 	}
-	ahead := func(t time.Time, what string) {
-		if t.After(f.now()) { // what has passed, this turn has seen to
-			sooner(t, what)
-		}
-	}
 	closes := f.st.Phase == phase.FailoverSettling || f.st.Phase == phase.FailoverStopped
 	switch {
 	case f.evacuating():
@@ -272,8 +267,7 @@ func (f *failover) nextWake() (time.Time, string) {
 	case closes && f.st.Untainted.IsZero():
 		sooner(f.st.ClosedAt.Add(f.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
 	case closes && len(f.st.PendingPurges) > 0:
-		ahead(f.st.Untainted.Add(pendingPurgeLate), "old copies are late")
-		ahead(f.st.Untainted.Add(f.st.Terms.PendingPurgeWait+time.Second), "old copies have had their time")
+		sooner(f.oldCopies.wake(), "old copies are late, or have had their time")
 	}
 	if f.enforcing() && !f.judgement.onlyCordons() {
 		sooner(f.st.AskedAt.Add(f.st.Terms.AskAgain), "tell the pacer again what is wanted")

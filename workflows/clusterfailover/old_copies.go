@@ -93,3 +93,16 @@ func (o *oldCopies) ended(ctx workflow.Context, share workflow.Future) {
 func (o *oldCopies) settled() bool {
 	return len(o.st.PendingPurges) == 0 || o.now().Sub(o.st.Untainted) > o.st.Terms.PendingPurgeWait
 }
+
+// wake is when time alone changes something next: they are late, or have had their time. Zero once both have passed:
+// the turn in which they did has seen to it.
+func (o *oldCopies) wake() time.Time {
+	var next time.Time
+	for _, wait := range []time.Duration{pendingPurgeLate, o.st.Terms.PendingPurgeWait + time.Second} {
+		at := o.st.Untainted.Add(wait)
+		if at.After(o.now()) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
