@@ -158,9 +158,7 @@ type blackout struct {
 	logs    map[string]int64 // how long each log was
 	metrics map[string]float64
 	counted map[string]float64
-	evicted int
-	// handedOut counts those that a worker without Temporal may still write: it had them, under permits.
-	handedOut int
+	allowed int // that may be evicted while it lasts
 }
 
 // look lays the trouble when its stage has come, and takes it away in the end.
@@ -210,13 +208,16 @@ func (b *blackout) begin() {
 		each.upset(nil)
 	}
 	b.lay(b.wires, b.over)
-	b.begun, b.evicted = time.Now(), b.evictedNow()
+	b.begun = time.Now()
+	b.allowed = b.evictedNow() + 1 // one that is on its way may come through
 	if _, away := b.wires.temporal["worker"].asks(); away {
-		b.handedOut = b.handed()
+		b.abreast()
+		b.allowed = b.handed()
 	}
 }
 
-// handed counts the bindings that are evicted, or whose eviction a worker has.
+// handed counts the bindings that are evicted, or whose eviction a worker has. Without Temporal it writes those, under
+// their permits, and no other.
 func (b *blackout) handed() int {
 	n := 0
 	for _, u := range b.bindings {
@@ -235,8 +236,7 @@ func (b *blackout) end() {
 	b.ended = true
 	b.abreast()
 	if !b.moves {
-		// What was on its way when it began may have come through.
-		require.LessOrEqual(b, b.evictedNow(), max(b.evicted+1, b.handedOut), "nothing is evicted meanwhile")
+		require.LessOrEqual(b, b.evictedNow(), b.allowed, "nothing is evicted meanwhile")
 	}
 	b.counted = map[string]float64{}
 	for _, who := range users {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 )
 
 // karmadaAt makes the stories run on a real Karmada.
@@ -72,10 +73,7 @@ func (s *scene) joinMembers() {
 func (s *scene) leaveMembers() {
 	ctx := context.Background() // the story's own context has ended
 	for _, u := range s.bindings {
-		err := s.api.Resource(resourceOf(u)).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
-		if !apierrors.IsNotFound(err) {
-			require.NoError(s, err)
-		}
+		s.deletes(ctx, s.api.Resource(resourceOf(u)).Namespace(u.GetNamespace()), u.GetName())
 	}
 	list, err := s.api.Resource(clusters).List(ctx, metav1.ListOptions{LabelSelector: "story=" + s.story.short})
 	require.NoError(s, err)
@@ -84,9 +82,14 @@ func (s *scene) leaveMembers() {
 	}
 	if *karmadaAt != "" {
 		// Karmada carries it to each bystander, which are one member: their Works overwrite each other for ever.
-		err = s.api.Resource(namespaces).Delete(ctx, s.namespace(), metav1.DeleteOptions{})
-		if !apierrors.IsNotFound(err) {
-			require.NoError(s, err)
-		}
+		s.deletes(ctx, s.api.Resource(namespaces), s.namespace())
+	}
+}
+
+// deletes deletes an object that may be gone already.
+func (s *scene) deletes(ctx context.Context, from dynamic.ResourceInterface, name string) {
+	err := from.Delete(ctx, name, metav1.DeleteOptions{})
+	if !apierrors.IsNotFound(err) {
+		require.NoError(s, err)
 	}
 }

@@ -71,8 +71,8 @@ func TestACopyMadeAgainHasAnotherUID(t *testing.T) {
 	require.NotEqual(t, first, m.Workloads()[0].UID)
 }
 
-// Karmada restored from a backup creates the Work anew for a copy that runs already.
-func TestACopyIsToldOfToAnotherWork(t *testing.T) {
+// After a restore from a backup Karmada creates a new Work, though the copy is running already.
+func TestANewWorkOfARunningCopyGetsItsStatus(t *testing.T) {
 	told := make(chan string, 20)
 	m, err := Start(Config{Name: "m1", Timing: func() Timing { return Timing{} }, Changed: func(work string) { told <- work }})
 	require.NoError(t, err)
