@@ -81,7 +81,7 @@ func (s *scene) applicationIs(key, phase, reason string) {
 // applicationEnds waits until the failover of an application has closed so, or a given run of it, and returns its report.
 func (s *scene) applicationEnds(key, phase string, run ...string) (r applicationReport) {
 	s.await(key+" has a failover that closed: "+phase, func() (bool, string) {
-		ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+		ctx, cancel := context.WithTimeout(s.ctx, 20*time.Second) // in the last second of a wait Temporal is asked again and again
 		defer cancel()
 		err := s.temporal.GetWorkflow(ctx, applicationID(key), strings.Join(run, "")).Get(ctx, &r)
 		return err == nil, fmt.Sprint(err)

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -202,6 +203,7 @@ func (p *Plane) observe(ctx context.Context, c *api.Cluster) metav1.Condition {
 	if err != nil {
 		return unreachable
 	}
+	_, _ = io.Copy(io.Discard, response.Body) // or the next probe needs another connection
 	_ = response.Body.Close()
 	switch {
 	case response.StatusCode == http.StatusOK:
