@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// mostPressure is up to how many per cent of the last ten seconds something may have waited for a core, for one
-	// more story to begin: permits and windows last seconds, and a machine that is late by more cannot show them.
-	mostPressure = 60
+	// mostPressure is in how many per cent of a moment something may have waited for a core, for one more story to begin:
+	// permits and windows last seconds, and a machine that is late by more cannot show them.
+	mostPressure = 70
 	// admitAfter is when a story begins all the same.
 	admitAfter = 90 * time.Second
-	// admitEvery is how long the machine is given to show what the last one that began costs.
+	// admitEvery is that moment: the machine is given it to show what the last one that began costs.
 	admitEvery = 2 * time.Second
 )
 
@@ -23,19 +23,17 @@ var admission sync.Mutex
 func admit() {
 	admission.Lock()
 	defer admission.Unlock()
-	tick := time.NewTicker(admitEvery)
-	defer tick.Stop()
 	for begun := time.Now(); time.Since(begun) < admitAfter; {
-		<-tick.C
-		if pressure() <= mostPressure {
+		before := stalled()
+		time.Sleep(admitEvery) //nolint:forbidigo // the time that is measured
+		if stalled()-before <= admitEvery*mostPressure/100 {
 			return
 		}
 	}
 }
 
-// pressure is the share of the last ten seconds in which something waited for a core, in per cent; 0 where the kernel
-// does not say.
-func pressure() float64 {
+// stalled is how long something has waited for a core since the machine began; 0 where the kernel does not say.
+func stalled() time.Duration {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return 0
@@ -44,5 +42,5 @@ func pressure() float64 {
 	if err != nil || stall.Some == nil {
 		return 0
 	}
-	return stall.Some.Avg10
+	return time.Duration(stall.Some.Total) * time.Microsecond //nolint:gosec // a machine is no 292,000 years old
 }

@@ -29,6 +29,8 @@ type story struct {
 	tell  func(*scene)
 	// alone: it takes the product's processes or the whole fleet for itself, so it has a lab for itself while it lasts.
 	alone bool
+	// quiet: it measures, and begins when all that take more of the machine have ended.
+	quiet bool
 	// last: it begins when all before it have ended.
 	last bool
 	// own: it loses what the others need, or fails every cluster, and so has a lab of its own.
@@ -124,9 +126,9 @@ var stories = []story{
 	{name: "preflight_finds_what_is_missing", short: "look", size: 2, tell: preflighted, alone: true},
 	{name: "observe_writes_nothing", short: "seen", size: 2, tell: observed, alone: true},
 	// A permit that passes on a busy machine costs its binding its turn, and events.
-	{name: "recovery_with_an_eviction_in_flight", short: "fly", size: 2, tell: inFlight, alone: true, last: true},
-	{name: "priority_goes_first", short: "prior", size: 3, tell: byPriority, alone: true, last: true},
-	{name: "event_budget", short: "budget", size: 3, tell: eventBudget, alone: true, last: true},
+	{name: "event_budget", short: "budget", size: 3, tell: eventBudget, alone: true, quiet: true},
+	{name: "priority_goes_first", short: "prior", size: 3, tell: byPriority, alone: true, quiet: true},
+	{name: "recovery_with_an_eviction_in_flight", short: "fly", size: 2, tell: inFlight, alone: true, quiet: true},
 	// It looks back on all others.
 	{name: "rights_granted_are_rights_used", short: "may", size: 2, tell: rightsUsed, alone: true, last: true},
 }
@@ -190,35 +192,64 @@ func TestStories(t *testing.T) {
 	require.Equal(t, list, names, "stories.txt and the stories differ")
 
 	told := &ledger{times: map[string]time.Duration{}}
-	together, alone, last := inTurn(t)
-	queue := make(chan story, len(alone))
-	for _, s := range alone {
+	told.tell(t, inTurn(t))
+	told.sum(t, list)
+}
+
+// tell tells what the filter leaves. The quiet ones wait until no lab tells another; two labs tell them.
+func (l *ledger) tell(t *testing.T, p programme) {
+	more := moreLabs(len(p.together) > 0, len(p.alone)+len(p.quiet))
+	alone, quiet := inLine(p.alone), inLine(p.quiet)
+	var labs, busy sync.WaitGroup
+	busy.Add(1 + more)
+	labs.Go(func() {
+		l.sideBySide(t, p.together)
+		l.drain(t, alone, shared)
+		busy.Done()
+		busy.Wait()
+		l.drain(t, quiet, shared)
+	})
+	for n := range more {
+		labs.Go(func() {
+			lab := openLab(t, n+2)
+			defer l.closeLab(t, lab)
+			l.drain(t, alone, lab)
+			busy.Done()
+			if n == 0 {
+				busy.Wait()
+				l.drain(t, quiet, lab)
+			}
+		})
+	}
+	labs.Wait()
+	for _, s := range p.last {
+		l.run(t, s, shared)
+	}
+}
+
+// inLine is a queue of stories that takes no more.
+func inLine(all []story) <-chan story {
+	queue := make(chan story, len(all))
+	for _, s := range all {
 		queue <- s
 	}
 	close(queue)
-	var labs sync.WaitGroup
-	labs.Go(func() {
-		var beside sync.WaitGroup
-		places := make(chan struct{}, *atOnce)
-		for _, s := range together {
-			beside.Go(func() {
-				places <- struct{}{}
-				defer func() { <-places }()
-				defer takeRoom(s.size)()
-				told.run(t, s, shared)
-			})
-		}
-		beside.Wait()
-		told.drain(t, queue, shared)
-	})
-	for n := range moreLabs(len(together) > 0, len(alone)) {
-		labs.Go(func() { told.lane(t, queue, n+2) })
+	return queue
+}
+
+// sideBySide tells stories on the shared lab, several at a time.
+func (l *ledger) sideBySide(t *testing.T, all []story) {
+	var beside sync.WaitGroup
+	places := make(chan struct{}, *atOnce)
+	for _, s := range all {
+		beside.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			defer takeRoom(s.size)()
+			l.run(t, s, shared)
+		})
 	}
-	labs.Wait()
-	for _, s := range last {
-		told.run(t, s, shared)
-	}
-	told.sum(t, list)
+	beside.Wait()
 }
 
 // wanted are the names in stories.txt.
@@ -295,24 +326,30 @@ var labs = flag.Int("labs", 4, "so many labs play the stories side by side")
 // atOnce is how many stories the shared lab plays side by side. All at once would starve their own worker.
 var atOnce = flag.Int("at-once", 8, "so many stories at a time are played side by side on the shared lab")
 
-// inTurn sorts the stories that the run's filter leaves into those that are played side by side, those that have a lab
-// for themselves, and those that come after all others.
-func inTurn(t *testing.T) (together, alone, last []story) {
+// programme is what is told, in this order: side by side on the shared lab and one by one on any lab; on a machine that
+// does nothing else; and after all others.
+type programme struct{ together, alone, quiet, last []story }
+
+// inTurn sorts the stories that the run's filter leaves.
+func inTurn(t *testing.T) (p programme) {
 	_, pattern, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
 	asked, err := regexp.Compile(pattern)
 	require.NoError(t, err)
 	for _, s := range stories {
+		when := &p.together
 		switch {
 		case !asked.MatchString(s.name):
+			continue
 		case s.last:
-			last = append(last, s)
+			when = &p.last
+		case s.quiet:
+			when = &p.quiet
 		case s.alone:
-			alone = append(alone, s)
-		default:
-			together = append(together, s)
+			when = &p.alone
 		}
+		*when = append(*when, s)
 	}
-	return together, alone, last
+	return p
 }
 
 // moreLabs is how many labs are worth starting beside the shared one for so many stories. A real Karmada is too large
@@ -327,27 +364,37 @@ func moreLabs(sharedIsBusy bool, alone int) int {
 	return max(0, min(*labs-1, alone))
 }
 
-// drain plays stories one by one on a lab until none is left.
+// drain plays stories one by one on a lab, if it has started, until none is left.
 func (l *ledger) drain(t *testing.T, queue <-chan story, on *world) {
+	if on == nil {
+		return
+	}
 	for s := range queue {
 		l.run(t, s, on)
 	}
 }
 
-// lane starts a lab and plays stories on it until none is left. Its audit log stays, for the last story.
-func (l *ledger) lane(t *testing.T, queue <-chan story, number int) {
+// openLab starts a lab beside the shared one; nil, and a failed test, if it does not start.
+func openLab(t *testing.T, number int) *world {
 	folder := filepath.Join(shared.folder, fmt.Sprintf("lab%d", number))
 	if err := os.Mkdir(folder, 0o750); err != nil {
 		t.Error(err)
-		return
+		return nil
 	}
 	admit()
 	w, err := startWorld(context.WithoutCancel(t.Context()), folder, bystanders())
 	if err != nil {
 		t.Errorf("start lab %d, logs are in %s: %v", number, folder, err)
+		return nil
+	}
+	return w
+}
+
+// closeLab stops a lab. Its audit log stays, for the last story.
+func (l *ledger) closeLab(t *testing.T, w *world) {
+	if w == nil {
 		return
 	}
-	l.drain(t, queue, w)
 	if _, err := w.audit.read(); err != nil {
 		t.Error(err)
 	}
@@ -355,6 +402,6 @@ func (l *ledger) lane(t *testing.T, queue <-chan story, number int) {
 	defer l.mu.Unlock()
 	shared.beside = append(shared.beside, w.audit)
 	if err := w.stop(); err != nil {
-		t.Errorf("stop lab %d: %v", number, err)
+		t.Errorf("stop the lab in %s: %v", w.folder, err)
 	}
 }
