@@ -56,6 +56,7 @@ var Elsewhere = map[string]Place{
 	"make test":                        target("test"),
 	"make test-all":                    target("test-all"),
 	"make test-deploy":                 target("test-deploy"),
+	"make test-image":                  target("test-image"),
 	"make test-postgres":               target("test-postgres"),
 	"make test-e2e":                    target("test-e2e"),
 	"make upgrade":                     target("upgrade"),

@@ -10,7 +10,7 @@ import (
 const (
 	// mostPressure is in how many per cent of a moment something may have waited for a core, for one more story to begin:
 	// permits and windows last seconds, and a machine that is late by more cannot show them.
-	mostPressure = 70
+	mostPressure = 60
 	// admitAfter is when a story begins all the same.
 	admitAfter = 90 * time.Second
 	// admitEvery is that moment: the machine is given it to show what the last one that began costs.

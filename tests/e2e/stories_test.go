@@ -326,9 +326,12 @@ var labs = flag.Int("labs", 4, "so many labs play the stories side by side")
 // atOnce is how many stories the shared lab plays side by side. All at once would starve their own worker.
 var atOnce = flag.Int("at-once", 8, "so many stories at a time are played side by side on the shared lab")
 
-// programme is what is told, in this order: side by side on the shared lab and one by one on any lab; on a machine that
-// does nothing else; and after all others.
-type programme struct{ together, alone, quiet, last []story }
+// programme has the stories of a run in the order of its phases.
+type programme struct {
+	together, alone []story // at the same time: these side by side on the shared lab, those one by one on each lab
+	quiet           []story // when all of these have ended
+	last            []story // when all others have ended
+}
 
 // inTurn sorts the stories that the run's filter leaves.
 func inTurn(t *testing.T) (p programme) {
