@@ -92,8 +92,8 @@ func capacity(full bool) func(*sim, workflow.Context, Step) {
 func full(c karmada.Cluster) bool { return c.Capacity != nil }
 
 // crammed judges that no divided workload is evicted where all that it may use beside
-// the failed cluster are its own other targets, and full: they would be overfilled
-// without a word.
+// the failed cluster are its own other targets, and full, and they lack replicas: they would be overfilled without a
+// word.
 func (j *judge) crammed(w world.Write, b *karmada.Binding) {
 	p := b.Placement
 	if !p.Divided() || b.Replicas == 0 || p.ClusterAffinity == nil {
@@ -107,9 +107,19 @@ func (j *judge) crammed(w world.Write, b *karmada.Binding) {
 			return
 		}
 	}
-	if len(rest) > 0 {
+	if len(rest) > 0 && beside(b, w.Cluster) < b.Replicas {
 		j.violates("3: %s is evicted from %s, and wherever it may go is full", w.Binding, w.Cluster)
 	}
+}
+
+// beside is how many replicas a binding has on its other clusters.
+func beside(b *karmada.Binding, cluster string) (replicas int32) {
+	for _, t := range b.Clusters {
+		if t.Name != cluster {
+			replicas += t.Replicas
+		}
+	}
+	return replicas
 }
 
 // meddle has the world change between a migration's decision to let its hold go and the

@@ -76,6 +76,10 @@ type judge struct {
 	froze   map[string][]frozen
 	anew    map[string]bool
 	listing map[string][]karmada.Binding
+	// listsFailed is for how long the lists of a failover that runs have failed, and cancelled when it was told to
+	// stop, by cluster.
+	listsFailed map[string]time.Duration
+	cancelled   map[string]time.Time
 	// applications judges their failovers.
 	applications *applicationJudge
 }
@@ -119,6 +123,7 @@ func newJudge(s *sim) *judge {
 		saw: map[string]karmada.Binding{}, endorsements: map[aCopy][]karmada.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*karmada.Binding{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]activities.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]karmada.Binding{},
+		listsFailed: map[string]time.Duration{}, cancelled: map[string]time.Time{},
 	}
 	j.applications = newApplicationJudge(j)
 	s.world.OnWrite = j.wrote
@@ -169,6 +174,12 @@ func (j *judge) counted(old, now *karmada.Cluster) {
 
 func (j *judge) ordered(cluster, update string) {
 	j.law.ordered(j.s.now(), cluster, update)
+	switch update {
+	case workflows.UpdateCancel:
+		j.cancelled[cluster] = j.s.now()
+	case workflows.UpdateResume:
+		delete(j.cancelled, cluster)
+	}
 	if c, there := j.s.world.Standing(cluster); there && c.Stopped != nil && update == workflows.UpdateResume {
 		j.thaws(cluster) // what was stopped begins a new attempt
 	}

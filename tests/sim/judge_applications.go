@@ -26,8 +26,10 @@ type applicationJudge struct {
 	orders map[karmada.BindingKey][]wish
 	// enforced are those whose failover was ordered to enforce.
 	enforced map[karmada.BindingKey]bool
-	crowds   map[string]crowd
-	blink    time.Duration
+	// modes are the purge modes that the looks of a failover have found.
+	modes  map[karmada.BindingKey][]karmada.PurgeMode
+	crowds map[string]crowd
+	blink  time.Duration
 }
 
 // arrival is a revision that was moved. To are the clusters where it arrived, empty before its release.
@@ -40,7 +42,7 @@ type arrival struct {
 func newApplicationJudge(j *judge) *applicationJudge {
 	return &applicationJudge{
 		judge: j, pace: newLaw(j.s.schedule.Rate * quarter), copies: map[string][]standing{}, moved: map[string][]arrival{},
-		orders: map[karmada.BindingKey][]wish{}, enforced: map[karmada.BindingKey]bool{}, crowds: map[string]crowd{}, blink: j.s.schedule.blink(),
+		orders: map[karmada.BindingKey][]wish{}, enforced: map[karmada.BindingKey]bool{}, modes: map[karmada.BindingKey][]karmada.PurgeMode{}, crowds: map[string]crowd{}, blink: j.s.schedule.blink(),
 	}
 }
 
@@ -77,6 +79,7 @@ func (a *applicationJudge) restored(b *karmada.Binding, e *eviction) {
 func (a *applicationJudge) closed(key karmada.BindingKey) {
 	delete(a.orders, key)
 	delete(a.enforced, key)
+	delete(a.modes, key)
 }
 
 // onlooks judges that an application is not moved whose failover began while every cluster was observed.
@@ -188,16 +191,30 @@ func (a *applicationJudge) terminated(id string) {
 	}
 }
 
-// purges judges that an application leaves by its own purge mode.
+// purges judges that an application leaves by its own purge mode, as a look of its failover found it.
 func (a *applicationJudge) purges(w world.Write, b *karmada.Binding, task *karmada.Task) karmada.PurgeMode {
-	must := karmada.PurgeGracefully
-	if b.Application != nil && b.Application.PurgeMode != "" {
-		must = b.Application.PurgeMode
+	must := a.modes[b.Key]
+	if len(must) == 0 {
+		must = []karmada.PurgeMode{applicationPurge(b)}
 	}
-	if task != nil && task.PurgeMode != must {
+	if task == nil {
+		return must[len(must)-1]
+	}
+	if !slices.Contains(must, task.PurgeMode) {
 		a.violates("4.13: %s is evicted %s from %s, and its application says %s", w.Binding, task.PurgeMode, w.Cluster, must)
 	}
-	return must
+	return task.PurgeMode
+}
+
+// applicationPurge is how the old copy of an application goes: its annotation stands above its spec.
+func applicationPurge(b *karmada.Binding) karmada.PurgeMode {
+	switch own := b.Annotations[karmada.AnnotationPurgeMode]; {
+	case own != "":
+		return karmada.PurgeMode(own)
+	case b.Application != nil && b.Application.PurgeMode != "":
+		return b.Application.PurgeMode
+	}
+	return karmada.PurgeGracefully
 }
 
 // goesOn reports whether the migration of an application that still runs has a hold: it stands longer than the failover

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -24,6 +25,7 @@ func (j *judge) owe() {
 		cluster := clusterName(n)
 		if j.s.state[workflows.ClusterFailoverID("", cluster)] != running {
 			delete(j.stood, cluster)
+			delete(j.listsFailed, cluster)
 			continue
 		}
 		j.standOn(cluster, all)
@@ -44,8 +46,8 @@ func (j *judge) standOn(cluster string, all []karmada.Binding) {
 			first = j.s.now()
 		}
 		stood[key] = first
-		since := j.s.now().Add(-forLong)
-		if first.After(since) || j.s.ran[cluster].After(since) || j.owed[cluster][key] || !j.frozen(&b) {
+		since := j.s.now().Add(-forLong - j.listsFailed[cluster])
+		if first.After(since) || j.s.ran[cluster].After(since) || j.owed[cluster][key] || !j.frozen(cluster, &b) {
 			continue
 		}
 		if why := j.owes(cluster, &b, since); why != "" {
@@ -64,10 +66,25 @@ func stands(b *karmada.Binding, cluster string) bool {
 	return b.Placement != nil && targets(b, cluster) && b.Annotations[karmada.AnnotationEnabled] == "" && b.Malformed == ""
 }
 
-// frozen: its tolerations are those that it came with, so that no attempt knows others.
-func (j *judge) frozen(b *karmada.Binding) bool {
+// frozen: its tolerations are those that it came with, and the attempt knows no others: they may have been edited
+// before it began, and back since.
+func (j *judge) frozen(cluster string, b *karmada.Binding) bool {
+	other := func(f frozen) bool {
+		return f.until.IsZero() && !reflect.DeepEqual(f.tolerations, b.Placement.ClusterTolerations)
+	}
 	at := slices.IndexFunc(j.s.schedule.Bindings, func(x Binding) bool { return x.key() == b.Key })
-	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), b.Placement.ClusterTolerations)
+	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), b.Placement.ClusterTolerations) &&
+		!slices.ContainsFunc(j.froze[id(cluster, b)], other)
+}
+
+// retried notes for how long an attempt of an activity kept a failover waiting and gave it nothing: a list has many
+// pages, and each can fail several times.
+func (j *judge) retried(id, name string, took time.Duration) {
+	for n := range j.s.schedule.Fleet {
+		if cluster := clusterName(n); name == activities.NameListTargeting && id == workflows.ClusterFailoverID("", cluster) {
+			j.listsFailed[cluster] += took
+		}
+	}
 }
 
 // owes says why a binding owes an outcome, empty where it may owe none: all the time since
@@ -112,7 +129,8 @@ func (j *judge) onlyWould() bool {
 }
 
 // wouldMove: where nothing is written the rule itself says who is affected: it has matched
-// for its window, and the taint that would stand since then has not been tolerated since.
+// for its window, and the taint that would stand since then has not been tolerated since. A cancelled failover observes
+// no more.
 func (j *judge) wouldMove(cluster string, b *karmada.Binding, since time.Time) string {
 	since = since.Add(-addAfter)
 	for _, x := range b.Placement.ClusterTolerations {
@@ -125,7 +143,7 @@ func (j *judge) wouldMove(cluster string, b *karmada.Binding, since time.Time) s
 		return !x.unsure() && x.ruled && x.add == addAfter && !x.externallyProbed && x.c.Conditions[0].Status == corev1.ConditionFalse
 	}
 	list := j.between(cluster, since)
-	if since.Before(begins) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {
+	if j.cancelled[cluster].After(j.s.ran[cluster]) || since.Before(begins) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {
 		return ""
 	}
 	return "observed"

@@ -102,6 +102,9 @@ func (a *applicationJudge) looked(x *attempt) {
 	if x.name != activities.NameAssessApplication || x.own == nil {
 		return
 	}
+	if mode := applicationPurge(x.own); !slices.Contains(a.modes[x.own.Key], mode) {
+		a.modes[x.own.Key] = append(a.modes[x.own.Key], mode)
+	}
 	for n := range a.s.schedule.Fleet {
 		list := a.copies[id(clusterName(n), x.own)]
 		for n := len(list) - 1; n >= 0; n-- {

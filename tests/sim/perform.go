@@ -93,11 +93,13 @@ func (s *sim) perform(ctx workflow.Context, name string, args []any) (any, error
 		policy = &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2}
 	}
 	wait := policy.InitialInterval
-	s.judge.requests(workflow.GetInfo(ctx).WorkflowExecution.ID, name)
+	id := workflow.GetInfo(ctx).WorkflowExecution.ID
+	s.judge.requests(id, name)
 	for n := int32(1); ; n++ {
+		tried := workflow.Now(ctx)
 		out, err := s.try(ctx, name, args, n)
 		if err == nil {
-			s.judge.listed(workflow.GetInfo(ctx).WorkflowExecution.ID, name)
+			s.judge.listed(id, name)
 			return out, nil
 		}
 		s.count["activity failed"]++
@@ -116,6 +118,7 @@ func (s *sim) perform(ctx workflow.Context, name string, args []any) (any, error
 			return nil, err
 		}
 		_ = workflow.Sleep(ctx, max(next, tick))
+		s.judge.retried(id, name, workflow.Now(ctx).Sub(tried))
 		wait = time.Duration(float64(wait) * policy.BackoffCoefficient)
 		if policy.MaximumInterval > 0 {
 			wait = min(wait, policy.MaximumInterval)

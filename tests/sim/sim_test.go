@@ -246,7 +246,7 @@ var floors = map[string]int{
 	"step edit-policy": 60, "step hold-theirs": 45, "found blocked: ForeignTask": 8, "step edit-rule": 15, "step aim-away": 8, "evicted by a policy that was edited since": 3,
 	"step garble": 100, "step observe": 45, "step enforce": 100,
 	"evicted behind a fence": 4, "releases on an order": 8, "true conflicts": 8,
-	"outcome Blocked": 400, "outcome Abandoned": 50, "outcome MovedByOthers": 20, "outcome Restored": 100,
+	"outcome Blocked": 400, "outcome Abandoned": 50, "outcome MovedByOthers": 8, "outcome Restored": 100,
 	"outcome WouldMove": 40, "outcome WouldBlock": 40, "other targets no worse": 400,
 	"owed an outcome: tainted by the rule": 400, "owed an outcome: tainted by the policy": 10,
 	"owed an outcome: tainted by others": 80, "owed an outcome: its toleration has run out": 100,
