@@ -153,7 +153,7 @@ func (s *sim) start(ctx workflow.Context, l letter) {
 	}
 	s.count["failovers"]++
 	s.ran[l.cluster] = s.now()
-	s.judge.starts[l.cluster] = append(s.judge.starts[l.cluster], s.now())
+	s.judge.started(l.cluster)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		var r workflows.FailoverReport
 		if err := child.Get(ctx, &r); err == nil {

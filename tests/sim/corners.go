@@ -107,15 +107,15 @@ func (j *judge) crammed(w world.Write, b *karmada.Binding) {
 			return
 		}
 	}
-	if len(rest) > 0 && beside(b, w.Cluster) < b.Replicas {
+	if len(rest) > 0 && replicasOn(b, rest) < b.Replicas {
 		j.violates("3: %s is evicted from %s, and wherever it may go is full", w.Binding, w.Cluster)
 	}
 }
 
-// beside is how many replicas a binding has on its other clusters.
-func beside(b *karmada.Binding, cluster string) (replicas int32) {
+// replicasOn is how many replicas a binding has on these clusters.
+func replicasOn(b *karmada.Binding, clusters []string) (replicas int32) {
 	for _, t := range b.Clusters {
-		if t.Name != cluster {
+		if slices.Contains(clusters, t.Name) {
 			replicas += t.Replicas
 		}
 	}

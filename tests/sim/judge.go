@@ -76,10 +76,10 @@ type judge struct {
 	froze   map[string][]frozen
 	anew    map[string]bool
 	listing map[string][]karmada.Binding
-	// listsFailed is for how long the lists of a failover that runs have failed, and cancelled when it was told to
-	// stop, by cluster.
-	listsFailed map[string]time.Duration
-	cancelled   map[string]time.Time
+	// listsLost is for how long a failover that runs has waited for lists whose answers were lost, and cancelled until
+	// when a cancel has kept it from observing, by cluster.
+	listsLost map[string]time.Duration
+	cancelled map[string]time.Time
 	// applications judges their failovers.
 	applications *applicationJudge
 }
@@ -123,7 +123,7 @@ func newJudge(s *sim) *judge {
 		saw: map[string]karmada.Binding{}, endorsements: map[aCopy][]karmada.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*karmada.Binding{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]activities.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]karmada.Binding{},
-		listsFailed: map[string]time.Duration{}, cancelled: map[string]time.Time{},
+		listsLost: map[string]time.Duration{}, cancelled: map[string]time.Time{},
 	}
 	j.applications = newApplicationJudge(j)
 	s.world.OnWrite = j.wrote
@@ -176,13 +176,22 @@ func (j *judge) ordered(cluster, update string) {
 	j.law.ordered(j.s.now(), cluster, update)
 	switch update {
 	case workflows.UpdateCancel:
-		j.cancelled[cluster] = j.s.now()
+		j.cancelled[cluster] = begins.AddDate(1, 0, 0)
 	case workflows.UpdateResume:
-		delete(j.cancelled, cluster)
+		if _, is := j.cancelled[cluster]; is {
+			j.cancelled[cluster] = j.s.now() // the windows of its rules begin anew
+		}
 	}
 	if c, there := j.s.world.Standing(cluster); there && c.Stopped != nil && update == workflows.UpdateResume {
 		j.thaws(cluster) // what was stopped begins a new attempt
 	}
+}
+
+// started notes that a failover has begun, which knows nothing of the one before.
+func (j *judge) started(cluster string) {
+	j.starts[cluster] = append(j.starts[cluster], j.s.now())
+	delete(j.listsLost, cluster)
+	delete(j.cancelled, cluster)
 }
 
 func (j *judge) paced(update string, arg any) {

@@ -79,7 +79,9 @@ func (a *applicationJudge) restored(b *karmada.Binding, e *eviction) {
 func (a *applicationJudge) closed(key karmada.BindingKey) {
 	delete(a.orders, key)
 	delete(a.enforced, key)
-	delete(a.modes, key)
+	if known := a.modes[key]; len(known) > 0 {
+		a.modes[key] = known[len(known)-1:] // a move may outlive its failover
+	}
 }
 
 // onlooks judges that an application is not moved whose failover began while every cluster was observed.
@@ -196,9 +198,6 @@ func (a *applicationJudge) purges(w world.Write, b *karmada.Binding, task *karma
 	must := a.modes[b.Key]
 	if len(must) == 0 {
 		must = []karmada.PurgeMode{applicationPurge(b)}
-	}
-	if task == nil {
-		return must[len(must)-1]
 	}
 	if !slices.Contains(must, task.PurgeMode) {
 		a.violates("4.13: %s is evicted %s from %s, and its application says %s", w.Binding, task.PurgeMode, w.Cluster, must)

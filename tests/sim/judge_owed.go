@@ -25,7 +25,6 @@ func (j *judge) owe() {
 		cluster := clusterName(n)
 		if j.s.state[workflows.ClusterFailoverID("", cluster)] != running {
 			delete(j.stood, cluster)
-			delete(j.listsFailed, cluster)
 			continue
 		}
 		j.standOn(cluster, all)
@@ -46,7 +45,7 @@ func (j *judge) standOn(cluster string, all []karmada.Binding) {
 			first = j.s.now()
 		}
 		stood[key] = first
-		since := j.s.now().Add(-forLong - j.listsFailed[cluster])
+		since := j.s.now().Add(-forLong - j.listsLost[cluster])
 		if first.After(since) || j.s.ran[cluster].After(since) || j.owed[cluster][key] || !j.frozen(cluster, &b) {
 			continue
 		}
@@ -69,20 +68,22 @@ func stands(b *karmada.Binding, cluster string) bool {
 // frozen: its tolerations are those that it came with, and the attempt knows no others: they may have been edited
 // before it began, and back since.
 func (j *judge) frozen(cluster string, b *karmada.Binding) bool {
-	other := func(f frozen) bool {
-		return f.until.IsZero() && !reflect.DeepEqual(f.tolerations, b.Placement.ClusterTolerations)
+	now := b.Placement.ClusterTolerations
+	if kept := j.froze[id(cluster, b)]; len(kept) > 0 {
+		if last := kept[len(kept)-1]; last.until.IsZero() && !reflect.DeepEqual(last.tolerations, now) {
+			return false
+		}
 	}
 	at := slices.IndexFunc(j.s.schedule.Bindings, func(x Binding) bool { return x.key() == b.Key })
-	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), b.Placement.ClusterTolerations) &&
-		!slices.ContainsFunc(j.froze[id(cluster, b)], other)
+	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), now)
 }
 
-// retried notes for how long an attempt of an activity kept a failover waiting and gave it nothing: a list has many
-// pages, and each can fail several times.
-func (j *judge) retried(id, name string, took time.Duration) {
+// listLost notes for how long a failover waited in vain for the answer to an activity: a list has many pages, and the
+// answer to each can be lost several times.
+func (j *judge) listLost(id, name string, took time.Duration) {
 	for n := range j.s.schedule.Fleet {
 		if cluster := clusterName(n); name == activities.NameListTargeting && id == workflows.ClusterFailoverID("", cluster) {
-			j.listsFailed[cluster] += took
+			j.listsLost[cluster] += took
 		}
 	}
 }
@@ -130,7 +131,7 @@ func (j *judge) onlyWould() bool {
 
 // wouldMove: where nothing is written the rule itself says who is affected: it has matched
 // for its window, and the taint that would stand since then has not been tolerated since. A cancelled failover observes
-// no more.
+// no more, and one that was resumed begins its windows anew.
 func (j *judge) wouldMove(cluster string, b *karmada.Binding, since time.Time) string {
 	since = since.Add(-addAfter)
 	for _, x := range b.Placement.ClusterTolerations {
@@ -143,7 +144,7 @@ func (j *judge) wouldMove(cluster string, b *karmada.Binding, since time.Time) s
 		return !x.unsure() && x.ruled && x.add == addAfter && !x.externallyProbed && x.c.Conditions[0].Status == corev1.ConditionFalse
 	}
 	list := j.between(cluster, since)
-	if j.cancelled[cluster].After(j.s.ran[cluster]) || since.Before(begins) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {
+	if since.Before(begins) || since.Before(j.cancelled[cluster]) || len(list) == 0 || slices.ContainsFunc(list, func(x sight) bool { return !matches(x) }) {
 		return ""
 	}
 	return "observed"

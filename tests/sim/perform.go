@@ -103,22 +103,18 @@ func (s *sim) perform(ctx workflow.Context, name string, args []any) (any, error
 			return out, nil
 		}
 		s.count["activity failed"]++
-		next := wait
-		var app *temporal.ApplicationError
-		if errors.As(err, &app) {
-			if app.NonRetryable() {
-				return nil, err
-			}
-			if app.NextRetryDelay() > 0 {
-				next = app.NextRetryDelay()
-			}
+		next, lost, final := afterwards(err, wait)
+		if final {
+			return nil, err
 		}
 		late := options.ScheduleToCloseTimeout > 0 && workflow.Now(ctx).Add(next).Sub(began) > options.ScheduleToCloseTimeout
 		if late || (policy.MaximumAttempts > 0 && n >= policy.MaximumAttempts) {
 			return nil, err
 		}
 		_ = workflow.Sleep(ctx, max(next, tick))
-		s.judge.retried(id, name, workflow.Now(ctx).Sub(tried))
+		if lost {
+			s.judge.listLost(id, name, workflow.Now(ctx).Sub(tried))
+		}
 		wait = time.Duration(float64(wait) * policy.BackoffCoefficient)
 		if policy.MaximumInterval > 0 {
 			wait = min(wait, policy.MaximumInterval)
@@ -153,7 +149,7 @@ func (s *sim) try(ctx workflow.Context, name string, args []any, n int32) (any, 
 	lost := errors.Is(err, errWorkerDied) || s.dice.chance("answer-lost", name)
 	if spent := workflow.Now(ctx).Sub(began); lost || spent > limit {
 		_ = workflow.Sleep(ctx, max(limit-spent, tick))
-		return nil, temporal.NewApplicationError("the worker's answer never came", "Timeout")
+		return nil, temporal.NewApplicationError("the worker's answer never came", timedOut)
 	}
 	if err != nil {
 		return nil, err
@@ -161,6 +157,22 @@ func (s *sim) try(ctx workflow.Context, name string, args []any, n int32) (any, 
 	s.judge.looked(a)
 	return converter.GetDefaultDataConverter().ToPayloads(out)
 }
+
+// afterwards is what follows the error of an attempt: in what time the next begins, whether an answer was lost, and
+// whether there is no other.
+func afterwards(err error, wait time.Duration) (next time.Duration, lost, final bool) {
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) {
+		return wait, false, false
+	}
+	if app.NextRetryDelay() > 0 {
+		wait = app.NextRetryDelay()
+	}
+	return wait, app.Type() == timedOut, app.NonRetryable()
+}
+
+// timedOut is the type of the error for an answer that never came.
+const timedOut = "Timeout"
 
 var errWorkerDied = errors.New("the worker died")
 
