@@ -50,7 +50,7 @@ image: toolchain ## Build bin/lifeboat-image.tar, the container image (OCI archi
 .PHONY: test test-all test-unit test-compare test-oracle test-image test-deploy test-alerts test-e2e test-seeds
 # Memory for time: the collectors of servers and tests took a sixth of the processors.
 test: export GOGC ?= 400
-test: toolchain ## Run every test, with the time of each stage
+test: toolchain ## Run the tests, with the time of each stage (LONG=yes: the long stories, too)
 	@mkdir -p .test && rm -f $(TIMES) .test/e2e.log
 	@begun=$$(date +%s); status=0; \
 	$(STAGE) "build the lab's servers" $(MAKE) lab-bin bin/kubectl || status=1; \
@@ -58,7 +58,7 @@ test: toolchain ## Run every test, with the time of each stage
 	[ $$status -ne 0 ] || $(MAKE) --jobs=5 --output-sync=target $(BESIDE) || status=1; \
 	echo; cat $(TIMES); tests/stage.sh --sum $(TIMES) $$begun; \
 	if [ -f .test/e2e.log ] && [ $$status -eq 0 ]; then grep '^stories: ' .test/e2e.log || true; fi; \
-	[ $$status -eq 0 ] && echo "all tests passed; make test-all also plays $(SEEDS) seeds of the simulator and asks $(QUESTIONS) questions of the pre-check" || echo "FAILED"; \
+	[ $$status -eq 0 ] && echo "all tests passed; make test-all also plays the long stories and $(SEEDS) seeds of the simulator, and asks $(QUESTIONS) questions of the pre-check" || echo "FAILED"; \
 	exit $$status
 
 # Image, manifests, lab and stories wait most of the time; what is beside them computes. A story begins when the machine
@@ -95,7 +95,8 @@ SEEDS ?= 1000
 QUESTIONS ?= 200000
 # The sample in testdata is what `make test` asks.
 ORACLE ?= ../shared/karmada/oracle
-test-all: test ## Run every test with more seeds (SEEDS=1000, QUESTIONS=200000), and ask all 28,000 questions that a real scheduler answered (ORACLE=<folder>)
+test-all: export LONG = yes
+test-all: test ## Run every test, the long stories, too, with more seeds (SEEDS=1000, QUESTIONS=200000), and ask all 28,000 questions that a real scheduler answered (ORACLE=<folder>)
 	@$(STAGE) "$(SEEDS) seeds of the simulator" $(MAKE) test-seeds
 	@$(STAGE) "$(QUESTIONS) questions" $(MAKE) test-compare N=$(QUESTIONS)
 	@if [ -d "$(ORACLE)" ]; then $(STAGE) "answers of a real scheduler" $(MAKE) test-oracle; \
@@ -178,7 +179,7 @@ preflight: toolchain build ## Try everything short of writing on a real Karmada 
 	@bin/lifeboat preflight --full $(ARGS)
 
 test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
-	@tests/stories.sh
+	@LONG=yes tests/stories.sh
 
 .PHONY: test-karmada
 test-karmada: karmada-bin build ## Run the stories on a real Karmada, built from KARMADA_SRC=<a checkout of karmada-io/karmada> (STORY=<part of a name>)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the end-to-end stories, afresh every time, and holds what ran against the
 # list in tests/e2e/stories.txt: a story that is missing, skipped or not listed
-# fails the run.
+# fails the run. LONG=yes plays those as well that are marked long.
 set -u
 
 cd "$(dirname "$0")/.."
@@ -10,13 +10,15 @@ list=tests/e2e/stories.txt
 mkdir -p .test
 
 status=0
-{ go test -count=1 -timeout 60m -v ./tests/e2e/... 2>&1 || echo "stories: go test failed"; } | tee "$log"
+long=true
+[ "${LONG:-no}" = no ] && long=false
+{ go test -count=1 -timeout 60m -v ./tests/e2e/... -long=$long 2>&1 || echo "stories: go test failed"; } | tee "$log"
 grep -q '^stories: go test failed$' "$log" && status=1
 
 ended() { # <PASS|SKIP|FAIL>: the stories that ended so
 	sed -n "s|^ *--- $1: TestStories/\\([^/ ]*\\) (.*|\\1|p" "$log" | sort -u
 }
-wanted=$(grep -v '^#' "$list" | grep . | sort)
+wanted=$(awk -v long=$long 'NF && !/^#/ && (long == "true" || $2 != "long") { print $1 }' "$list" | sort)
 passed=$(ended PASS)
 for story in $wanted; do
 	echo "$passed" | grep -qx "$story" && continue

@@ -183,16 +183,16 @@ func (s story) apart(t *testing.T) *world {
 // TestStories plays them all: on the shared lab those that disturb no other, side by side, and the others one by one on
 // each of several labs.
 func TestStories(t *testing.T) {
-	list := wanted(t)
+	all, list := inList(t)
 	var names []string
 	for _, s := range stories {
 		names = append(names, s.name)
 	}
 	slices.Sort(names)
-	require.Equal(t, list, names, "stories.txt and the stories differ")
+	require.Equal(t, all, names, "stories.txt and the stories differ")
 
 	told := &ledger{times: map[string]time.Duration{}}
-	told.tell(t, inTurn(t))
+	told.tell(t, inTurn(t, list))
 	told.sum(t, list)
 }
 
@@ -252,18 +252,24 @@ func (l *ledger) sideBySide(t *testing.T, all []story) {
 	beside.Wait()
 }
 
-// wanted are the names in stories.txt.
-func wanted(t *testing.T) []string {
+// long plays the stories that stories.txt marks so as well.
+var long = flag.Bool("long", true, "play the stories that stories.txt marks long as well")
+
+// inList are the names in stories.txt, and those of them that are asked for.
+func inList(t *testing.T) (all, asked []string) {
 	content, err := os.ReadFile("stories.txt")
 	require.NoError(t, err)
-	var names []string
 	for line := range strings.Lines(string(content)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			names = append(names, line)
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, mark, _ := strings.Cut(line, " ")
+		if all = append(all, name); mark != "long" || *long {
+			asked = append(asked, name)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(all)
+	return all, asked
 }
 
 // ledger keeps which stories were told to their end, and how long each took.
@@ -333,15 +339,15 @@ type programme struct {
 	last            []story // when all others have ended
 }
 
-// inTurn sorts the stories that the run's filter leaves.
-func inTurn(t *testing.T) (p programme) {
+// inTurn sorts the stories of a list that the run's filter leaves.
+func inTurn(t *testing.T, list []string) (p programme) {
 	_, pattern, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
 	asked, err := regexp.Compile(pattern)
 	require.NoError(t, err)
 	for _, s := range stories {
 		when := &p.together
 		switch {
-		case !asked.MatchString(s.name):
+		case !asked.MatchString(s.name) || !slices.Contains(list, s.name):
 			continue
 		case s.last:
 			when = &p.last
