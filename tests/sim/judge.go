@@ -76,8 +76,8 @@ type judge struct {
 	froze   map[string][]frozen
 	anew    map[string]bool
 	listing map[string][]karmada.Binding
-	// listsLost is for how long a failover that runs has waited for lists whose answers were lost, and cancelled until
-	// when a cancel has kept it from observing, by cluster.
+	// listsLost is for how long a failover that runs has waited for lists whose answers were lost, by its id, and
+	// cancelled until when a cancel has kept it from observing, by cluster.
 	listsLost map[string]time.Duration
 	cancelled map[string]time.Time
 	// applications judges their failovers.
@@ -190,7 +190,7 @@ func (j *judge) ordered(cluster, update string) {
 // started notes that a failover has begun, which knows nothing of the one before.
 func (j *judge) started(cluster string) {
 	j.starts[cluster] = append(j.starts[cluster], j.s.now())
-	delete(j.listsLost, cluster)
+	delete(j.listsLost, workflows.ClusterFailoverID("", cluster))
 	delete(j.cancelled, cluster)
 }
 

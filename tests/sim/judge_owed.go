@@ -45,7 +45,7 @@ func (j *judge) standOn(cluster string, all []karmada.Binding) {
 			first = j.s.now()
 		}
 		stood[key] = first
-		since := j.s.now().Add(-forLong - j.listsLost[cluster])
+		since := j.s.now().Add(-forLong - j.listsLost[workflows.ClusterFailoverID("", cluster)])
 		if first.After(since) || j.s.ran[cluster].After(since) || j.owed[cluster][key] || !j.frozen(cluster, &b) {
 			continue
 		}
@@ -81,10 +81,8 @@ func (j *judge) frozen(cluster string, b *karmada.Binding) bool {
 // listLost notes for how long a failover waited in vain for the answer to an activity: a list has many pages, and the
 // answer to each can be lost several times.
 func (j *judge) listLost(id, name string, took time.Duration) {
-	for n := range j.s.schedule.Fleet {
-		if cluster := clusterName(n); name == activities.NameListTargeting && id == workflows.ClusterFailoverID("", cluster) {
-			j.listsLost[cluster] += took
-		}
+	if name == activities.NameListTargeting {
+		j.listsLost[id] += took
 	}
 }
 
