@@ -28,7 +28,7 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 		Cluster: s.Name, Phase: s.Phase, Mode: s.Terms.Mode, Attempt: s.Attempt, Reason: s.Reason, Why: s.why(), Now: now,
 		Since: s.Since, Entered: s.Entered, Confirmed: s.Confirmed, Counts: s.counts(), Pace: s.Pace, OwnRate: s.Cluster.OwnRate(), ETA: s.ETA,
 		PausedBy: s.Paused.Line(), StoppedBy: s.Stopped.Line(), Orders: s.Lines(), Finished: newest(s.Results, view.LastFinished),
-		Windows: view.WindowLines(s.Windows, s.Cluster.Ours), PendingPurge: s.PendingPurges, Runbook: s.Terms.Runbook,
+		Windows: view.WindowLines(s.Windows, s.Cluster.Ours, s.Virtual), PendingPurge: s.PendingPurges, Runbook: s.Terms.Runbook,
 	}
 	if d := s.Cluster.Drain; d != nil {
 		v.DrainedBy = d.Who + ": " + d.Why
@@ -48,14 +48,26 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 		}
 	}
 	s.viewQueue(&v)
-	for _, key := range workflow.DeterministicKeys(s.Migrations) {
-		if m := s.Migrations[key]; len(v.Moving) < PageLines {
-			v.Moving = append(v.Moving, view.Line{
-				Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message, Attention: m.Attention, Placed: m.Placed, At: m.PhaseSince(),
-			})
-		}
+	for _, key := range s.attentionFirst() {
+		m := s.Migrations[key]
+		v.Moving = append(v.Moving, view.Line{
+			Binding: key, Phase: m.Phase, To: m.Targets(), Reason: m.Reason, Message: m.Message, Attention: m.Attention, Placed: m.Placed, At: m.PhaseSince(),
+		})
 	}
 	return v
+}
+
+// attentionFirst are the keys of the migrations that a page shows; no other takes the line of one that needs attention.
+func (s *FailoverStatus) attentionFirst() []string {
+	keys := workflow.DeterministicKeys(s.Migrations)
+	calm := func(key string) int {
+		if s.Migrations[key].Attention == reason.None {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return calm(a) - calm(b) })
+	return keys[:min(PageLines, len(keys))]
 }
 
 // newest are the last results, the newest first. One that took the place of another stands where that stood.
@@ -102,7 +114,7 @@ func (s *FailoverStatus) viewQueue(v *view.Failover) {
 // counts are how many bindings of this attempt stand where.
 func (s *FailoverStatus) counts() view.Counts {
 	c := view.Counts{
-		Outcomes: map[phase.Outcome]int{}, Tolerating: s.States[queue.Tolerating], Blocked: s.States[queue.Blocked], Asked: s.BlockedBy[reason.AwaitingApproval],
+		Outcomes: map[phase.Outcome]int{}, Tolerating: s.States[queue.Tolerating], Blocked: s.States[queue.Blocked], BlockedBy: s.BlockedBy,
 		Waiting: s.States[queue.Due] + s.States[queue.Ready] + s.States[queue.Hold] + s.States[queue.Paused] + s.States[queue.Fence] + s.Left,
 	}
 	for _, outcome := range workflow.DeterministicKeys(s.Counts) {
@@ -123,6 +135,9 @@ func (s *FailoverStatus) counts() view.Counts {
 		}
 		if m.Attention != reason.None {
 			c.Attention++
+		}
+		if m.Attention != reason.None && !view.WaitsForProof(m.Phase, m.Reason) {
+			c.Flagged++
 		}
 	}
 	c.Attention += len(s.Attention)

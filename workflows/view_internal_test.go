@@ -1,12 +1,17 @@
 package workflows
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,5 +25,34 @@ func TestNewest_AreTheLastOfAll(t *testing.T) {
 		want := slices.Clone(results)
 		slices.SortFunc(want, func(a, b record.Result) int { return b.At.Compare(a.At) })
 		require.Equal(t, want[:min(n, 5)], append([]record.Result{}, newest(results, 5)...))
+	}
+}
+
+// Rules: R4.15-33, R4.8-7.
+func TestView_MoreThanAPageHas_ShowsWhatNeedsAnOperatorAndCountsAll(t *testing.T) {
+	s := FailoverStatus{Name: "m1", States: map[queue.State]int{queue.Blocked: 400}, BlockedBy: map[reason.Reason]int{reason.NoTarget: 390, reason.AwaitingApproval: 10}}
+	s.Phase, s.Migrations = phase.FailoverEvacuating, map[string]Migration{}
+	for n := range 4 * PageLines {
+		s.Migrations[fmt.Sprintf("shop/app-%03d", n)] = Migration{Phase: phase.MigrationPlacing}
+	}
+	for n := range 3 {
+		s.Migrations[fmt.Sprintf("zoo/late-%d", n)] = Migration{Phase: phase.MigrationAwaitingHealth, Attention: reason.GracefulTimeout}
+		s.Migrations[fmt.Sprintf("zoo/db-%d", n)] = Migration{Phase: phase.MigrationAwaitingFence, Attention: reason.AwaitingFence}
+	}
+	for n := range PageLines {
+		s.Items = append(s.Items, queue.Item{State: queue.Blocked, Reason: reason.NoTarget, Message: fmt.Sprint(n)})
+	}
+
+	v := s.View(time.Unix(0, 0))
+	require.Len(t, v.Moving, PageLines)
+	for n, m := range v.Moving {
+		require.Equal(t, n < 6, m.Attention != reason.None, m.Binding)
+	}
+	require.Equal(t, 3, v.Counts.Flagged)
+	page := view.FailoverPage(v)
+	for _, says := range []string{
+		"3 moves need attention", "3 moves wait for proof", "confirm-fenced zoo/db-0", "By reason: NoTarget 390, AwaitingApproval 10.", "approve it, or leave it where it is",
+	} {
+		require.Contains(t, page, says)
 	}
 }

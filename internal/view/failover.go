@@ -45,7 +45,7 @@ type Failover struct {
 	PutBack   time.Time
 	// Foreign are the taints of other actors that move bindings, "key:effect".
 	Foreign []string
-	// Next are queued, Blocked cannot move, Moving are being migrated.
+	// Next are queued, Blocked cannot move, Moving are being migrated: what needs attention comes first.
 	Next, Blocked, Moving []Line
 	// Finished are the last outcomes, the newest first.
 	Finished     []record.Result
@@ -68,8 +68,9 @@ type Counts struct {
 	Waiting    int // due, waiting for the pace
 	Tolerating int // not due yet
 	Blocked    int
-	Asked      int // of the blocked: they wait for an approval
-	Attention  int // of the moving, and of the failover itself
+	BlockedBy  map[reason.Reason]int
+	Flagged    int // of the moving: they need attention
+	Attention  int // all that does: of the moving, the unproven, and of the failover itself
 	Outcomes   map[phase.Outcome]int
 }
 
@@ -106,8 +107,10 @@ type WindowLine struct {
 	Matching bool          `json:"matching"`
 	Since    time.Time     `json:"since"`
 	Deadline time.Time     `json:"deadline"`
-	// Stands reports whether the taint is on the cluster.
+	// Stands reports whether the taint is on the cluster; in observe, whether it would be.
 	Stands bool `json:"stands,omitempty"`
+	// Moves reports whether the taint moves bindings; the others only keep new ones away.
+	Moves bool `json:"-"`
 	// Remove is the removal window of the taint.
 	Remove time.Duration `json:"-"`
 }

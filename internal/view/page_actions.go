@@ -48,7 +48,7 @@ func (v Failover) fence() []string {
 		}
 		waits++
 	}
-	if more := waits - vouched; more > 0 {
+	if more := max(waits, v.Counts.Unproven) - vouched; waits > vouched {
 		lines = append(lines, fmt.Sprintf("… and %d more of these, see Moving", more))
 	}
 	return lines
@@ -103,7 +103,7 @@ func (v Failover) Actions() []string {
 		return nil
 	}
 	actions := v.fence()
-	if v.Counts.Asked > 0 {
+	if v.Counts.BlockedBy[reason.AwaitingApproval] > 0 {
 		actions = append(actions, v.verb("approve", "", "let what awaits approval move in this attempt, of one namespace with `-n`; or name one binding; every other check stays"))
 	}
 	if v.DrainedBy != "" {

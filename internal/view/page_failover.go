@@ -11,18 +11,21 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	corev1 "k8s.io/api/core/v1"
 )
 
-// WindowLines are the lines of the windows, in the order of their keys.
-func WindowLines(w rules.Windows, standing []karmada.AddedTaint) []WindowLine {
+// WindowLines are the lines of the windows, in the order of their keys. Standing are Lifeboat's taints on the
+// cluster, would those that stand in observe only.
+func WindowLines(w rules.Windows, standing []karmada.AddedTaint, would []corev1.Taint) []WindowLine {
 	lines := make([]WindowLine, 0, len(w))
 	for _, one := range w.Sorted() {
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
-			Stands: slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
+			Stands: karmada.HasTaint(would, one.Taint.Key, one.Taint.Effect) || slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
 				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 			}),
+			Moves: karmada.Triggers(one.Taint.Effect),
 		})
 	}
 	return lines
@@ -82,13 +85,13 @@ func (v Failover) notes(p *page) {
 	if t := v.TakenAway; t != nil {
 		p.note("%s: %s", Moment(v.PutBack, v.Now), TaintPutBack(*t, v.Cluster))
 	}
-	if n := v.attention(); n > 0 {
+	if n := v.Counts.Flagged; n > 0 {
 		p.note("**⚠ %s attention**, see *Moving*.", each(n, "move needs", "moves need"))
 	}
 	if n := v.Counts.Unproven; n > 0 {
 		p.note("**⚠ %s for proof that the old copy is dead**, see *What you can do*. Nothing else waits for it.", each(n, "move waits", "moves wait"))
 	}
-	if n := v.Counts.Asked; n > 0 {
+	if n := v.Counts.BlockedBy[reason.AwaitingApproval]; n > 0 {
 		p.note("**⚠ %s approval**, see *Blocked*. Without one they stay where they are.", each(n, "move awaits", "moves await"))
 	}
 }
@@ -168,16 +171,6 @@ func (v Failover) headline() string {
 	return line
 }
 
-func (v Failover) attention() int {
-	n := 0
-	for _, m := range v.Moving {
-		if m.Attention != reason.None && !WaitsForProof(m.Phase, m.Reason) {
-			n++
-		}
-	}
-	return n
-}
-
 func (v Failover) howFar() string {
 	c := v.Counts
 	if c.Affected == 0 && c.Settled == 0 {
@@ -227,12 +220,14 @@ func (v Failover) ends() string {
 	return ""
 }
 
-// whenHealthy is the usual end, with the longest removal window.
+// whenHealthy is the usual end, with the longest removal window of the taints that move bindings and stand, or are due.
 func (v Failover) whenHealthy() string {
 	line := "not with the last eviction, but when " + text(v.Cluster) + " has been healthy"
 	var longest time.Duration
 	for _, w := range v.Windows {
-		longest = max(longest, w.Remove)
+		if w.Moves && (w.Stands || w.Matching && !w.Deadline.After(v.Now)) {
+			longest = max(longest, w.Remove)
+		}
 	}
 	if longest > 0 {
 		line += " for " + Span(longest)
@@ -247,9 +242,9 @@ func (v Failover) comesNext() string {
 		if v.Reason == reason.MemberAnswers {
 			return "Karmada's access to " + text(v.Cluster) + " is repaired, or " + text(v.Cluster) + " answers no more and the windows begin"
 		}
-		return v.windowNext(true, "is confirmed as failed")
+		return v.windowNext("is confirmed as failed", v.firstEnd(confirms))
 	case phase.FailoverCordoned:
-		return v.windowNext(false, "is uncordoned")
+		return v.windowNext("is uncordoned", v.lastEnd(cordons))
 	case phase.FailoverConfirmed:
 		return "the cluster is tainted, then the affected bindings are listed"
 	case phase.FailoverEvacuating:
@@ -257,7 +252,7 @@ func (v Failover) comesNext() string {
 	case phase.FailoverEvacuated:
 		return "nothing to do but wait: for the cluster to come back, or for what is blocked to get somewhere to go"
 	case phase.FailoverRecovering:
-		return v.windowNext(false, "is taken as recovered: what is unplaced is put back, then Lifeboat's taints go")
+		return v.windowNext("is taken as recovered: what is unplaced is put back, then Lifeboat's taints go", v.lastEnd(evacuates))
 	case phase.FailoverSettling:
 		return fmt.Sprintf("%s still to finish, then this closes", reason.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
 	case phase.FailoverStopped:
@@ -267,18 +262,40 @@ func (v Failover) comesNext() string {
 	return ""
 }
 
-// windowNext names the earliest end of the windows that match, or of those that do not.
-func (v Failover) windowNext(matching bool, then string) string {
-	var first WindowLine
+func confirms(w WindowLine) bool  { return w.Moves && w.Matching }
+func evacuates(w WindowLine) bool { return w.Moves && w.Stands }
+func cordons(w WindowLine) bool   { return !w.Moves }
+
+// firstEnd is the earliest end of the windows that are as asked; zero without one.
+func (v Failover) firstEnd(is func(WindowLine) bool) (first time.Time) {
 	for _, w := range v.Windows {
-		if w.Matching == matching && (first.Deadline.IsZero() || w.Deadline.Before(first.Deadline)) {
-			first = w
+		if is(w) && (first.IsZero() || w.Deadline.Before(first)) {
+			first = w.Deadline
 		}
 	}
-	if first.Deadline.IsZero() {
+	return first
+}
+
+// lastEnd is the latest end of the removal windows that are as asked; zero while one of them does not run.
+func (v Failover) lastEnd(is func(WindowLine) bool) (last time.Time) {
+	for _, w := range v.Windows {
+		switch {
+		case !is(w):
+		case w.Matching, w.Idle && w.Stands:
+			return time.Time{}
+		case w.Stands && w.Deadline.After(last):
+			last = w.Deadline
+		}
+	}
+	return last
+}
+
+// windowNext says what comes when a window ends, "" without one.
+func (v Failover) windowNext(then string, end time.Time) string {
+	if end.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("if nothing changes, it %s at %s", then, Moment(first.Deadline, v.Now))
+	return fmt.Sprintf("if nothing changes, it %s at %s", then, Moment(end, v.Now))
 }
 
 func (v Failover) evictionNext() string {

@@ -76,29 +76,24 @@ func (v Failover) blocked(p *page) {
 	p.table(Section{
 		Heading: fmt.Sprintf("Blocked: %d", total), Columns: []string{"Binding", "Again", "Reason"}, Bullets: v.remedies(p),
 		Intro: fmt.Sprintf("By reason: %s. Nothing was written for these: they stay on %s, which may not be running them. "+
-			"Each is looked at again by itself. What helps:", reasonCounts(v.Blocked), text(v.Cluster)),
+			"Each is looked at again by itself. What helps:", v.Counts.reasonCounts(), text(v.Cluster)),
 	}, len(v.Blocked), total, func(i int) []string {
 		b := v.Blocked[i]
 		return []string{code(b.Binding), cmp.Or(Moment(b.At, v.Now), "when it changes"), p.because(b.Reason, b.Message)}
 	})
 }
 
-// byReason are the reasons of blocked bindings, the most frequent first, and how many bindings have each.
-func byReason(blocked []Line) ([]reason.Reason, map[reason.Reason]int) {
-	counts := map[reason.Reason]int{}
-	for _, b := range blocked {
-		counts[b.Reason]++
-	}
-	return slices.SortedFunc(maps.Keys(counts), func(a, b reason.Reason) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	}), counts
+// blockedBy are the reasons of blocked bindings, the most frequent first.
+func (c Counts) blockedBy() []reason.Reason {
+	return slices.SortedFunc(maps.Keys(c.BlockedBy), func(a, b reason.Reason) int {
+		return cmp.Or(cmp.Compare(c.BlockedBy[b], c.BlockedBy[a]), cmp.Compare(a, b))
+	})
 }
 
 // reasonCounts is "NoTarget 3, SpreadUnsatisfied 1".
-func reasonCounts(blocked []Line) string {
-	reasons, counts := byReason(blocked)
-	return strings.Join(reason.Texts(reasons, func(r reason.Reason) string {
-		return fmt.Sprintf("%s %d", r, counts[r])
+func (c Counts) reasonCounts() string {
+	return strings.Join(reason.Texts(c.blockedBy(), func(r reason.Reason) string {
+		return fmt.Sprintf("%s %d", r, c.BlockedBy[r])
 	}), ", ")
 }
 
@@ -106,13 +101,15 @@ func reasonCounts(blocked []Line) string {
 const remedied = 3
 
 // remedies list, for the most frequent reasons, what an operator can change, and a command that explains
-// the first binding.
+// the first binding where that is in the table.
 func (v Failover) remedies(p *page) []string {
-	reasons, _ := byReason(v.Blocked)
+	reasons := v.Counts.blockedBy()
 	return reason.Texts(reasons[:min(remedied, len(reasons))], func(r reason.Reason) string {
-		first := v.Blocked[slices.IndexFunc(v.Blocked, func(b Line) bool { return b.Reason == r })]
-		what := cmp.Or(remedies[r], "see what it lacks")
-		return fmt.Sprintf("%s: %s: `lifeboat explain %s`", p.reason(r), what, text(first.Binding))
+		line := p.reason(r) + ": " + cmp.Or(remedies[r], "see what it lacks")
+		if at := slices.IndexFunc(v.Blocked, func(b Line) bool { return b.Reason == r }); at >= 0 {
+			line += ": `lifeboat explain " + text(v.Blocked[at].Binding) + "`"
+		}
+		return line
 	})
 }
 
@@ -146,13 +143,9 @@ var remedies = map[reason.Reason]string{
 }
 
 func (v Failover) moving(p *page) {
-	calm := func(m Line) bool { return m.Attention == reason.None }
-	lines := slices.Concat(
-		slices.DeleteFunc(slices.Clone(v.Moving), calm),
-		slices.DeleteFunc(slices.Clone(v.Moving), func(m Line) bool { return !calm(m) }))
 	p.table(Section{Heading: v.movingTitle(), Columns: []string{"Binding", "Phase", "Since", "To", "Reason"}},
-		len(lines), v.Counts.Moving+v.Counts.Unproven, func(i int) []string {
-			m := lines[i]
+		len(v.Moving), v.Counts.Moving+v.Counts.Unproven, func(i int) []string {
+			m := v.Moving[i]
 			return []string{code(m.Binding), string(m.Phase), Moment(m.At, v.Now), m.targets(), p.stands(m)}
 		})
 }

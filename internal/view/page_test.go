@@ -33,8 +33,9 @@ func evacuating() view.Failover {
 		Reason: reason.ConditionsMatch, Why: "Ready=False ClusterNotReachable, taint acme.io/failed:NoExecute of ClusterTaintRule unready",
 		Now: fixtures.At(600), Since: fixtures.T0, Confirmed: fixtures.At(300), Entered: fixtures.At(302), ETA: fixtures.At(720), Runbook: published,
 		Counts: view.Counts{
-			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2,
-			Outcomes: map[phase.Outcome]int{phase.OutcomeMigrated: 20, phase.OutcomeSkipped: 1},
+			Affected: 48, Settled: 21, Moving: 2, Waiting: 18, Tolerating: 5, Blocked: 2, Flagged: 1,
+			BlockedBy: map[reason.Reason]int{reason.NoTarget: 1, reason.NotSupportedComps: 1},
+			Outcomes:  map[phase.Outcome]int{phase.OutcomeMigrated: 20, phase.OutcomeSkipped: 1},
 		},
 		Pace: pace.Pace{
 			Tier: pace.TierNormal, Rate: 0.5, Reason: reason.FleetHealthy, FaultRate: 1.0 / 6,
@@ -49,12 +50,12 @@ func evacuating() view.Failover {
 			{Binding: "shop/job-deployment", Reason: reason.NotSupportedComps, Message: "it has 2 components"},
 		},
 		Moving: []view.Line{
-			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", At: fixtures.At(598)},
 			{Binding: "shop/api-deployment", Phase: phase.MigrationAwaitingHealth, To: []string{"member3"}, Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member3", Attention: reason.GracefulTimeout, Placed: true, At: fixtures.At(310)},
+			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", At: fixtures.At(598)},
 		},
 		Windows: view.WindowLines(rules.Windows{
 			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: fixtures.T0},
-		}, []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}),
+		}, []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}, nil),
 		PendingPurge: []record.PendingPurge{{Key: karmada.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
 	}
 }
@@ -74,6 +75,7 @@ func failoverPages() map[string]view.Failover {
 		"evacuating": plain,
 		"evacuating-paused": changed(plain, func(v *view.Failover) {
 			v.PausedBy, v.Next, v.Moving, v.PendingPurge = "kim: looking at it", plain.Next[:1], nil, nil
+			v.Counts.Flagged = 0
 		}),
 		"evacuating-ordered": changed(plain, func(v *view.Failover) {
 			v.Orders = []view.OrderLine{
@@ -82,7 +84,7 @@ func failoverPages() map[string]view.Failover {
 				{What: "priority 100", Whom: "shop/mail-deployment", By: "kim: paying customers"},
 			}
 			v.Next = append(plain.Next[:2:2], view.Line{Binding: "bank/ledger-deployment", At: fixtures.At(300), Reason: reason.Paused})
-			v.Moving, v.PendingPurge = nil, nil
+			v.Moving, v.PendingPurge, v.Counts.Flagged = nil, nil, 0
 		}),
 		"evacuating-slow": changed(plain, func(v *view.Failover) {
 			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = pace.TierSlow, reason.FleetUnhealthy, 0.1, 5*time.Minute
@@ -94,7 +96,7 @@ func failoverPages() map[string]view.Failover {
 		}),
 		"evacuating-unproven": changed(plain, func(v *view.Failover) {
 			v.Counts.Moving, v.Counts.Unproven, v.PendingPurge = 1, 5, nil
-			v.Moving = plain.Moving[1:2:2]
+			v.Moving = plain.Moving[:1:1]
 			for i, why := range []reason.Reason{
 				reason.AwaitingFence, reason.StateNeedsSource, reason.AwaitingFence, reason.AwaitingFence, reason.AwaitingFence,
 			} {
@@ -105,14 +107,14 @@ func failoverPages() map[string]view.Failover {
 			}
 		}),
 		"suspected": changed(bare, func(v *view.Failover) {
-			v.Phase, v.Reason, v.Why, v.Windows = phase.FailoverSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil)
+			v.Phase, v.Reason, v.Why, v.Windows = phase.FailoverSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil, nil)
 		}),
 		"observe": changed(bare, func(v *view.Failover) {
 			v.Phase, v.Mode, v.Reason = phase.FailoverEvacuated, rules.ModeObserve, reason.ConditionsMatch
 			v.Counts = view.Counts{Affected: 2, Settled: 2, Outcomes: map[phase.Outcome]int{phase.OutcomeWouldMove: 1, phase.OutcomeWouldBlock: 1}}
 		}),
 		"recovering-attempt-2": changed(bare, func(v *view.Failover) {
-			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(well, ours)
+			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(well, ours, nil)
 			v.Counts = view.Counts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
 		}),
 		"stopped": changed(bare, func(v *view.Failover) {
@@ -239,7 +241,7 @@ func TestPacerPages(t *testing.T) {
 func crowd(n int, word string) view.Failover {
 	v := evacuating()
 	v.Cluster, v.Why, v.PausedBy, v.StoppedBy = word, word, word, word
-	v.Counts.Blocked, v.Counts.Moving = n+100, n+100
+	v.Counts.Blocked, v.Counts.Moving, v.Counts.BlockedBy = n+100, n+100, map[reason.Reason]int{reason.NoTarget: n + 100}
 	for i := range n {
 		name := fmt.Sprint(word, i)
 		v.Next = append(v.Next, view.Line{Binding: name, Reason: reason.Waiting, To: []string{word, word}})
@@ -271,6 +273,7 @@ func TestALongPageKeepsWhatMatters(t *testing.T) {
 // Text from objects neither breaks a table nor makes a heading.
 func TestForeignTextIsNoMarkdown(t *testing.T) {
 	v := evacuating()
+	v.Counts.BlockedBy = map[reason.Reason]int{reason.Malformed: 1}
 	v.Blocked = []view.Line{{Binding: "a`b|c", Reason: reason.Malformed, Message: "one|two\n# three\n**four**"}}
 	page := view.FailoverPage(v)
 	require.NotContains(t, page, "\n# three")
@@ -286,6 +289,7 @@ func TestForeignTextIsNoMarkdown(t *testing.T) {
 // the page.
 func TestForeignTextTakesNoEscapeAway(t *testing.T) {
 	v := evacuating()
+	v.Counts.BlockedBy = map[reason.Reason]int{reason.Malformed: 1}
 	v.Blocked = []view.Line{{Binding: "shop/cart", Reason: reason.Malformed, Message: `\[all is well](https://evil.example) \*bold\* \|cell`}}
 	page := view.FailoverPage(v)
 	require.Contains(t, page, "all is well")
@@ -308,6 +312,70 @@ func TestPagesSurviveAnything(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of several rules only those count whose window ends the phase.
+//
+// Rules: R4.1-16, R4.1-21, R4.1-46.
+func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T) {
+	window := func(rule string, effect corev1.TaintEffect, add, remove int) rules.Window {
+		return rules.Window{Rule: rule, Last: rules.Matches, Matching: true, Since: fixtures.At(500), Taint: karmada.RuleTaint{
+			Key: "acme.io/" + rule, Effect: effect, AddOnMatch: time.Duration(add) * time.Second, RemoveOnMismatch: time.Duration(remove) * time.Second,
+		}}
+	}
+	well := func(w rules.Window, since int) rules.Window {
+		w.Last, w.Matching, w.Since = rules.Mismatches, false, fixtures.At(since)
+		return w
+	}
+	idle := func(w rules.Window) rules.Window {
+		w.Last, w.Matching, w.Idle = rules.Neither, false, true
+		return w
+	}
+	cordons, slow := window("cordon", corev1.TaintEffectNoSchedule, 30, 60), window("slow", corev1.TaintEffectNoExecute, 600, 900)
+	fast := window("fast", corev1.TaintEffectNoExecute, 300, 180)
+	never := well(slow, 0)
+	at := func(seconds int) string { return view.Moment(fixtures.At(seconds), fixtures.At(600)) }
+	for name, c := range map[string]struct {
+		phase   phase.Failover
+		windows []rules.Window
+		stand   string
+		fact    string
+		says    string // none where it is empty
+	}{
+		"suspected: the first that moves bindings":   {phase: phase.FailoverSuspected, windows: []rules.Window{cordons, fast, slow}, fact: "Comes next", says: "failed at " + at(800)},
+		"recovering: the last whose taint stands":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400), well(cordons, 590)}, stand: "fast slow cordon", fact: "Comes next", says: "then Lifeboat's taints go at " + at(1300)},
+		"recovering: not one that never stood":       {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), never}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"recovering: none while one does not run":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast slow", fact: "Comes next"},
+		"recovering: what never stood runs or not":   {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"cordoned: the last cordon that stands":      {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), never}, stand: "cordon", fact: "Comes next", says: "uncordoned at " + at(650)},
+		"cordoned: none while its rule matches":      {phase: phase.FailoverCordoned, windows: []rules.Window{cordons, never}, stand: "cordon", fact: "Comes next"},
+		"it ends with the longest of those":          {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, never, window("cordon", corev1.TaintEffectNoSchedule, 0, 3600)}, stand: "fast cordon", fact: "Ends", says: "healthy for 3m"},
+		"it ends with one that is due and not there": {phase: phase.FailoverConfirmed, windows: []rules.Window{window("fast", corev1.TaintEffectNoExecute, 0, 180)}, fact: "Ends", says: "healthy for 3m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			windows := rules.Windows{}
+			var ours []karmada.AddedTaint
+			var would []corev1.Taint
+			for _, w := range c.windows {
+				windows[w.Key()] = w
+				if strings.Contains(c.stand, w.Rule) {
+					ours = append(ours, karmada.AddedTaint{Key: w.Taint.Key, Effect: w.Taint.Effect})
+					would = append(would, corev1.Taint{Key: w.Taint.Key, Effect: w.Taint.Effect})
+				}
+			}
+			for mode, lines := range map[rules.Mode][]view.WindowLine{
+				rules.ModeEnforce: view.WindowLines(windows, ours, nil), rules.ModeObserve: view.WindowLines(windows, nil, would),
+			} {
+				v := view.Failover{Cluster: "m1", Now: fixtures.At(600), Mode: mode, Phase: c.phase, Reason: reason.ConditionsMatch, Windows: lines}
+				page := view.FailoverPage(v)
+				if c.says == "" {
+					require.NotContains(t, page, "**"+c.fact+":**")
+					continue
+				}
+				fixtures.ContainsAll(t, page, "**"+c.fact+":**", c.says)
+			}
+		})
+	}
 }
 
 func TestActionsEndWithTheFailover(t *testing.T) {
@@ -358,7 +426,7 @@ func TestActions_FollowTheReasonOfTheFailover(t *testing.T) {
 		v.Cluster, v.Phase = "m1", phase.FailoverEvacuated
 		return strings.Join(v.Actions(), "\n")
 	}
-	require.True(t, strings.HasPrefix(actions(view.Failover{Moving: []view.Line{{Binding: "shop/db", Phase: phase.MigrationAwaitingFence, Attention: reason.AwaitingFence}}, Counts: view.Counts{Asked: 1}}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
+	require.True(t, strings.HasPrefix(actions(view.Failover{Moving: []view.Line{{Binding: "shop/db", Phase: phase.MigrationAwaitingFence, Attention: reason.AwaitingFence}}, Counts: view.Counts{BlockedBy: map[reason.Reason]int{reason.AwaitingApproval: 1}}}), "`lifeboat confirm-fenced shop/db --cluster m1 "))
 	require.NotContains(t, actions(view.Failover{}), "confirm-fenced")
 	fenced := migrationPages()["awaiting-fence"]
 	require.Contains(t, fenced.Vouch(), "--cluster")
