@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -272,8 +273,10 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 		if since() >= within { // an operator may have halted the pacer since it answered
 			return refused(reason.PermitPassed, "the pacer's word is too old for the write"), nil
 		}
+		// The decision that put it back may have ended the reschedule of the eviction.
+		again := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: r.Cluster, Fleet: fleet, RoomUnknownOK: true, Karmada: a.settings.Karmada})
 		return written(a.Writer.Evict(ctx, EvictWrite{
-			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Purge: r.Purge,
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Purge: r.Purge, Reschedule: again.Reschedule,
 		}))
 	})
 }

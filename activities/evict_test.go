@@ -255,19 +255,39 @@ func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 	}
 }
 
+// earlier has the scheduler stand at a group that begins behind the one of m2.
+func earlier(b *karmada.Binding) {
+	b.Placement.ClusterAffinity = nil
+	b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{
+		{AffinityName: "primary", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m2"}}},
+		{AffinityName: "backup", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m1", "m3"}}},
+	}
+	b.Status.ObservedAffinity = "backup"
+}
+
+// A decision that had begun before the eviction puts the cluster back, and is later than the trigger of the eviction.
+//
+// Rules: R4.7-20, R4.6-25.
+func TestRemoveAgain_AfterADecisionThatSpentTheTrigger_AsksForARescheduleAgain(t *testing.T) {
+	b := failing(t)
+	b.does(app(earlier), notReady("m3"))
+	require.Equal(t, activities.EvictWritten, b.evict().End)
+	b.pass(2 * time.Second)
+	b.does(app(func(x *karmada.Binding) {
+		x.Clusters, x.Status.LastScheduled, x.Status.ObservedAffinity = on("m1"), &b.now, "backup"
+	}))
+	r := b.evictRequest()
+	r.Permit = pace.Permit{}
+	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameRemoveAgain, r).End)
+	after := b.world.Peek(appKey("app"))
+	require.True(t, after.RescheduleRequired(), "%v, last %v", after.RescheduleTriggeredAt, after.Status.LastScheduled)
+}
+
 // The write asks for a reschedule by what it has just read: a survivor that came since the
 // pre-check would be divided from scratch, and no Lifeboat task holds its copy.
 //
 // Rules: R4.7-20, R4.7-21.
 func TestTheWriteAsksForARescheduleOnlyWhereNothingSurvives(t *testing.T) {
-	earlier := func(b *karmada.Binding) {
-		b.Placement.ClusterAffinity = nil
-		b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{
-			{AffinityName: "primary", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m2"}}},
-			{AffinityName: "backup", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m1", "m3"}}},
-		}
-		b.Status.ObservedAffinity = "backup"
-	}
 	for name, c := range map[string]struct {
 		world func(*bench)
 		end   activities.EvictEnd

@@ -39,7 +39,7 @@ func NewHeadroom() *Headroom { return &Headroom{of: map[karmada.BindingKey]bool{
 
 // Add takes one binding into account.
 func (h *Headroom) Add(b *karmada.Binding) {
-	held := slices.IndexFunc(b.Tasks, karmada.Task.Ours)
+	held := slices.IndexFunc(b.Tasks, karmada.Task.OnItsWay)
 	if held < 0 || b.Malformed != "" || b.Deleting || b.Placement == nil {
 		return
 	}

@@ -46,7 +46,16 @@ func PreCheck(in PreCheckInput) reason.Verdict {
 			return v
 		}
 	}
+	return in.rescheduled()
+}
+
+// rescheduled judges an eviction with a reschedule.
+func (in PreCheckInput) rescheduled() reason.Verdict {
 	v := in.search(in.AllGroups(), true)
+	if v.OK && in.Binding.Status.LastScheduled == nil {
+		return reason.Verdict{Reason: reason.SchedulingPending, Message: "it needs a reschedule, and a scheduler that has never set " +
+			"status.lastScheduledTime ignores rescheduleTriggeredAt: " + v.Message}
+	}
 	v.Reschedule = v.OK
 	return v
 }

@@ -292,7 +292,9 @@ func TestHeadroomIsDerivedFromWhatIsOnItsWay(t *testing.T) {
 	free := with(divided(on("m3", 2)))
 	foreign := with(divided(on("m3", 2)), fixtures.Task(karmada.Task{FromCluster: "m1", Producer: "TaintManager"}))
 	broken := with(divided(on("m3", 2)), fixtures.Task(fixtures.Held("m1", 2)), func(b *karmada.Binding) { b.Malformed = "x" })
-	for _, b := range []*karmada.Binding{placed, waiting, waiting2, ready, free, foreign, broken} {
+	kept := with(divided(on("m2", 4)), fixtures.Task(fixtures.Held("m1", 4)), func(b *karmada.Binding) { b.Tasks[0].Reason = karmada.TaskReasonKept })
+	kept.Key.Name = "kept"
+	for _, b := range []*karmada.Binding{placed, waiting, waiting2, ready, free, foreign, broken, kept} {
 		h.Add(b)
 	}
 

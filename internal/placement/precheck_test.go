@@ -394,6 +394,15 @@ func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
 				v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...)})
 				require.Equal(t, tc.want && !survives, v.Reschedule, "survivors %v: %s", survivors, v.Message)
 				require.False(t, v.Reschedule && !v.OK)
+
+				b.Status.LastScheduled = nil // by a scheduler before v1.10: it never reschedules
+				never := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...)})
+				require.False(t, never.Reschedule)
+				if v.Reschedule {
+					require.Equal(t, reason.SchedulingPending, never.Reason)
+				} else {
+					require.Equal(t, v, never)
+				}
 			}
 		})
 	}

@@ -135,6 +135,9 @@ func (w *World) AddBinding(b karmada.Binding) {
 	b.UID, b.Generation, b.Workload = w.uid(b.Key.String()), 1, b.Replicas > 0
 	b.Status.Scheduled = &karmada.Condition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Success", LastTransition: w.now()}
 	b.Status.ObservedGeneration = 1
+	if now := w.now(); b.Status.LastScheduled == nil {
+		b.Status.LastScheduled = &now
+	}
 	w.bindings[b.Key] = &b
 	for _, t := range b.Clusters {
 		w.report(&b, t, true)

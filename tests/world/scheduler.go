@@ -98,7 +98,7 @@ func (w *World) mustPlace(b *karmada.Binding) bool {
 // rescheduled: somebody set rescheduleTriggeredAt since it was last scheduled.
 func rescheduled(b *karmada.Binding) bool {
 	at, last := b.RescheduleTriggeredAt, b.Status.LastScheduled
-	return at != nil && (last == nil || at.After(*last))
+	return at != nil && last != nil && at.After(*last)
 }
 
 func (w *World) decide(b *karmada.Binding) decision {

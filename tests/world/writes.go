@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -64,9 +65,7 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Bindi
 			replicas = target.Replicas
 			b.Clusters = slices.Delete(b.Clusters, at, at+1)
 		}
-		if now := r.Now; r.Reschedule {
-			b.RescheduleTriggeredAt = &now
-		}
+		reschedule(b, r.Reschedule, r.Now)
 		task, _ := b.TaskFor(r.Cluster)
 		if work, stands := w.StandingWork(b.Key, r.Cluster); stands && task == nil {
 			w.heldWorks[r.Owner] = work
@@ -75,6 +74,17 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Bindi
 			Cluster: r.Cluster, Replicas: replicas, Purge: r.Purge, Owner: r.Owner, Before: before, State: r.State, Now: r.Now,
 		})
 	})
+}
+
+// reschedule triggers a schedule from scratch, later than the last decision.
+func reschedule(b *karmada.Binding, wanted bool, at time.Time) {
+	if !wanted {
+		return
+	}
+	if last := b.Status.LastScheduled; last != nil && !at.After(*last) {
+		at = last.Add(time.Second)
+	}
+	b.RescheduleTriggeredAt = &at
 }
 
 // hold puts a task of Lifeboat, or has the one that stands say what a new one would.
@@ -102,9 +112,7 @@ func purgeMode(mode karmada.PurgeMode) karmada.PurgeMode {
 // Restore puts the cluster back and drops the task.
 func (w *World) Restore(_ context.Context, r activities.RestoreWrite) (karmada.Binding, error) {
 	return w.write("restore", r.Cluster, r.Binding, func(b *karmada.Binding) {
-		if now := r.Now; r.Reschedule {
-			b.RescheduleTriggeredAt = &now
-		}
+		reschedule(b, r.Reschedule, r.Now)
 		b.Clusters = slices.DeleteFunc(b.Clusters, func(t karmada.TargetCluster) bool { return slices.Contains(r.Away, t.Name) })
 		for _, s := range r.Shrunk {
 			if t, _ := b.Target(s.Name); t != nil {
