@@ -14,6 +14,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -124,6 +125,9 @@ func awaitDrain(cmd *cobra.Command, source status.Source, o *drainOptions, forPe
 		}
 		p := orders.DrainProgress(*f.FailoverStatus)
 		out.Progress = &p
+		if f.Phase == phase.FailoverGone {
+			return p, fmt.Errorf("%w: cluster %s is gone", orders.ErrDrainEnded, out.Cluster)
+		}
 		return p, nil
 	}
 	err := orders.AwaitDrain(ctx, look, func(p orders.Drained) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -451,6 +452,56 @@ func TestStatus_NoAnswer_IsShownAndExitsWithOne(t *testing.T) {
 	out, code := (&office{}).tell(t, "status")
 	require.Equal(t, process.ExitOK, code, out)
 	require.Contains(t, out, "pacer: not running")
+}
+
+// Errors of Temporal pass, as does a failover that does not answer.
+func TestStatusWatch_ErrorAfterAFirstAnswer_IsWrittenAndItGoesOn(t *testing.T) {
+	away, usage := serviceerror.NewUnavailable("away"), process.Usage(&cobra.Command{}, "wrong")
+	for name, c := range map[string]struct {
+		answers []error // the last ends it
+		written int
+	}{
+		"no first answer":                {answers: []error{away}},
+		"away after an answer":           {answers: []error{nil, away, away, nil, status.ErrNotFound}, written: 2},
+		"away after an incomplete one":   {answers: []error{errSilent, away, usage}, written: 1},
+		"incomplete answers":             {answers: []error{errSilent, errSilent, usage}},
+		"not found after a first answer": {answers: []error{nil, status.ErrNotFound}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var written strings.Builder
+				cmd, n := &cobra.Command{}, 0
+				cmd.SetContext(t.Context())
+				cmd.SetErr(&written)
+				err := again(cmd, func(context.Context) error {
+					n++
+					return c.answers[n-1]
+				})
+				require.Equal(t, c.answers[len(c.answers)-1], err)
+				require.Len(t, c.answers, n)
+				require.Equal(t, strings.Repeat("cannot read the status, trying again: away\n", c.written), written.String())
+			})
+		})
+	}
+}
+
+func TestStatusWatch_StoppedDuringAQuery_WritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written strings.Builder
+		ctx, stop := context.WithCancel(t.Context())
+		cmd, shown := &cobra.Command{}, false
+		cmd.SetContext(ctx)
+		cmd.SetErr(&written)
+		require.NoError(t, again(cmd, func(context.Context) error {
+			if !shown {
+				shown = true
+				return nil
+			}
+			stop()
+			return context.Canceled
+		}))
+		require.Empty(t, written.String())
+	})
 }
 
 // unreadFleet is a Karmada whose clusters the caller may not list.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
@@ -17,6 +18,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
@@ -25,7 +27,6 @@ import (
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/mocks"
 )
 
@@ -97,14 +98,15 @@ func (o *office) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflow
 	return out, nil
 }
 
-func (o *office) QueryWorkflow(_ context.Context, id, _, query string, args ...any) (converter.EncodedValue, error) {
+func (o *office) QueryWorkflowWithOptions(_ context.Context, q *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	id := q.WorkflowID
 	if id == o.silent || o.silent == everyone {
 		return nil, context.DeadlineExceeded
 	}
 	for cluster, s := range o.running {
 		if id == workflows.ClusterFailoverID("", cluster) {
-			require.Equal(o.t, workflows.QueryExplain, query, "its status has only a part of a long queue")
-			r, _ := args[0].(workflows.ExplainRequest)
+			require.Equal(o.t, workflows.QueryExplain, q.QueryType, "its status has only a part of a long queue")
+			r, _ := q.Args[0].(workflows.ExplainRequest)
 			return flowtest.Answer(s.Explain(cluster, r, time.Now())), nil
 		}
 	}
@@ -505,6 +507,19 @@ func TestOrders_KarmadaAway_NameTheFailoversThatAreKnown(t *testing.T) {
 		require.Equal(t, process.ExitOK, code, "%s: %s", verb, out)
 		require.Equal(t, failover1, o.id)
 	}
+}
+
+// The failover of a deleted cluster is over, and its state still has the drain.
+func TestDrainWait_ClusterIsDeleted_EndsWithAnError(t *testing.T) {
+	gone := waits()
+	gone.Phase, gone.Cluster.Drain = phase.FailoverGone, &karmada.Drain{}
+	c := mocks.NewClient(t)
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("cluster-failover/member1", workflows.QueryStatus)).Return(flowtest.Answer(gone), nil)
+	cmd, out := &cobra.Command{}, orderAnswer{Cluster: "member1"}
+	cmd.SetContext(t.Context())
+	err := awaitDrain(cmd, status.Source{Client: c}, &drainOptions{}, true, &out)
+	require.EqualError(t, err, "the drain has ended before it was done: cluster member1 is gone")
+	require.True(t, out.Progress.Ended)
 }
 
 // emptyTemporal is a Temporal in which no workflow runs.

@@ -70,15 +70,27 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 		return s.noFailover(ctx, cluster, showStatus(ctx, cmd, source, o, args))
 	}
 	if o.watch {
-		return show.Again(cmd.Context(), func(ctx context.Context) error {
-			if err := once(ctx); !errors.Is(err, errSilent) { // it may answer the next time
-				return err
-			}
-			return nil
-		})
+		return again(cmd, once)
 	}
 	defer s.progress.Begin("querying the failovers")()
 	return once(cmd.Context())
+}
+
+// again shows the status until the operator stops it. Once it was shown, an error of a server does not end it.
+func again(cmd *cobra.Command, once func(context.Context) error) error {
+	shown := false
+	return show.Again(cmd.Context(), func(ctx context.Context) error {
+		err := once(ctx)
+		switch {
+		case err == nil, errors.Is(err, errSilent): // it may answer the next time
+			shown = true
+			return nil
+		case shown && ctx.Err() == nil && exitCode(err) == process.ExitFailed:
+			remark(cmd, "cannot read the status, trying again: %v", err)
+			return nil
+		}
+		return err
+	})
 }
 
 // livePicture reads the fleet and all of its failovers.

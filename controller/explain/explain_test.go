@@ -76,15 +76,11 @@ func asked(t *testing.T, s Source, by map[string]any, running []string, report *
 	c := mocks.NewClient(t)
 	for what, answer := range by {
 		id, query, _ := strings.Cut(what, " ")
-		rest := []any{mock.Anything, id, "", query}
-		if query == workflows.QueryExplain {
-			rest = append(rest, mock.Anything)
-		}
-		c.On("QueryWorkflow", rest...).Return(flowtest.Answer(answer), nil).Maybe()
+		c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query(id, query)).Return(flowtest.Answer(answer), nil).Maybe()
 	}
 	none := serviceerror.NewNotFound("none")
-	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryExplain, mock.Anything).Return(nil, none).Maybe()
-	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(nil, none).Maybe()
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("", workflows.QueryExplain)).Return(nil, none).Maybe()
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("", workflows.QueryStatus)).Return(nil, none).Maybe()
 	c.On("ListWorkflow", mock.Anything, mock.MatchedBy(func(r *workflowservice.ListWorkflowExecutionsRequest) bool {
 		return !strings.Contains(r.GetQuery(), "!= 'Running'")
 	})).Return(listed(running), nil).Maybe()
@@ -274,7 +270,7 @@ func TestBinding_ClosedFailover_ShowsItsReport(t *testing.T) {
 func TestBinding_FailoverWithoutAnswer_IsNamed(t *testing.T) {
 	_, s := fleet(t)
 	c := mocks.NewClient(t)
-	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryExplain, mock.Anything).Return(nil, context.DeadlineExceeded)
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("", workflows.QueryExplain)).Return(nil, context.DeadlineExceeded)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(nil, serviceerror.NewUnavailable("away"))
 	s.Status = &status.Source{Client: c}
 	x, text := explained(t, s, "m1")

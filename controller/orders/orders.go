@@ -175,14 +175,15 @@ type Drained struct {
 	// Left are bindings that are queued or moving. Blocked are those of them that cannot move now, by reason.
 	Left    int                   `json:"left"`
 	Blocked map[reason.Reason]int `json:"blocked,omitempty"`
-	// Done: nothing is left to move. Ended: the drain was ended.
+	// Done: nothing is left to move. Ended: the drain was ended, or its failover is over.
 	Done  bool `json:"done"`
 	Ended bool `json:"ended,omitempty"`
 }
 
 // DrainProgress is the progress of the drain of a failover.
 func DrainProgress(s workflows.FailoverStatus) Drained {
-	p := Drained{Left: len(s.Migrations) + s.Left - s.States[queue.Idle], Blocked: s.BlockedBy, Ended: s.Cluster.Drain == nil}
+	p := Drained{Left: len(s.Migrations) + s.Left - s.States[queue.Idle], Blocked: s.BlockedBy}
+	p.Ended = s.Cluster.Drain == nil || s.Phase.Terminal() // the failover of a deleted cluster keeps the drain
 	for _, n := range s.States {
 		p.Left += n
 	}
@@ -214,8 +215,8 @@ func AwaitDrain(ctx context.Context, look func(context.Context) (Drained, error)
 	})
 }
 
-// ErrDrainEnded is returned when a drain ended before nothing was left to move.
-var ErrDrainEnded = errors.New("the drain has ended before everything had moved")
+// ErrDrainEnded is returned when a drain ended before it was done.
+var ErrDrainEnded = errors.New("the drain has ended before it was done")
 
 // startAndUpdate sends an update to a cluster's failover, which is started if it does not run.
 func (d Sender) startAndUpdate(ctx context.Context, to Target, name string, o any) (string, error) {

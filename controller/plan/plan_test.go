@@ -175,9 +175,9 @@ func answers(t *testing.T, s Source, by map[string]any) Source {
 	t.Helper()
 	c := mocks.NewClient(t)
 	for id, answer := range by {
-		c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(flowtest.Answer(answer), nil)
+		c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query(id, workflows.QueryStatus)).Return(flowtest.Answer(answer), nil)
 	}
-	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("none")).Maybe()
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("", workflows.QueryStatus)).Return(nil, serviceerror.NewNotFound("none")).Maybe()
 	s.Status = &status.Source{Client: c}
 	return s
 }

@@ -22,7 +22,6 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/mocks"
 )
 
@@ -87,13 +86,13 @@ func (m *mute) ListWorkflow(_ context.Context, _ *workflowservice.ListWorkflowEx
 	return running(ids...), nil
 }
 
-func (m *mute) QueryWorkflow(ctx context.Context, id, _, _ string, _ ...any) (converter.EncodedValue, error) {
-	if id == workflows.FleetPacerID("") {
+func (m *mute) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	if r.WorkflowID == workflows.FleetPacerID("") {
 		return nil, serviceerror.NewNotFound("no pacer")
 	}
 	m.queried.Add(1)
 	for n := range m.runs {
-		if id == m.idOf(n) && !m.silent(n) && ctx.Err() == nil {
+		if r.WorkflowID == m.idOf(n) && !m.silent(n) && ctx.Err() == nil {
 			return flowtest.Answer(workflows.ApplicationStatus{}), nil
 		}
 	}

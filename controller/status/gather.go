@@ -19,6 +19,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -197,14 +198,23 @@ func inTerms(cluster string, err error) error {
 	}
 }
 
-// query queries a workflow.
+// query queries a workflow. One that was terminated, or failed, is not found: its last state would look like that of
+// one that runs.
 func query[T any](ctx context.Context, s Source, id, name string, args ...any) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	value, err := s.Client.QueryWorkflow(ctx, id, "", name, args...)
-	if err == nil {
-		err = value.Get(&answer)
+	got, err := s.Client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: id, QueryType: name, Args: args, QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NOT_COMPLETED_CLEANLY,
+	})
+	switch {
+	case err != nil:
+		return answer, err
+	case got.QueryRejected.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW: // in the moment of the query
+		return query[T](ctx, s, id, name, args...)
+	case got.QueryRejected != nil:
+		return answer, serviceerror.NewNotFound(id + " did not complete")
 	}
+	err = got.QueryResult.Get(&answer)
 	return answer, err
 }
 

@@ -234,9 +234,9 @@ func TestOverview_QueriesTheFailoversOfItsInstance(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).
 		Return(running("eu/cluster-failover/member1", "cluster-failover/other", "eu/cluster-failover/closed"), nil)
-	c.On("QueryWorkflow", mock.Anything, "eu/fleet-pacer", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
-	c.On("QueryWorkflow", mock.Anything, "eu/cluster-failover/member1", "", workflows.QueryStatus).Return(flowtest.Answer(evacuating()), nil)
-	c.On("QueryWorkflow", mock.Anything, "eu/cluster-failover/closed", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("eu/fleet-pacer", workflows.QueryStatus)).Return(nil, serviceerror.NewNotFound("gone"))
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("eu/cluster-failover/member1", workflows.QueryStatus)).Return(flowtest.Answer(evacuating()), nil)
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("eu/cluster-failover/closed", workflows.QueryStatus)).Return(nil, serviceerror.NewNotFound("gone"))
 	kept := karmada.Task{FromCluster: "member3", Producer: karmada.Producer, Reason: karmada.TaskReasonNeedsOperator, Message: "m"}
 	all := fixtures.Must(Source{Client: c, Instance: "eu", Bindings: bindings{all: []karmada.Binding{
 		{Key: key("cart"), Tasks: []karmada.Task{kept, {FromCluster: "x", Producer: "TaintManager", Reason: kept.Reason}}},
@@ -250,7 +250,7 @@ func TestOverview_QueriesTheFailoversOfItsInstance(t *testing.T) {
 func TestOverview_KarmadaAway_IsListedAsUnread(t *testing.T) {
 	c := mocks.NewClient(t)
 	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(running(), nil)
-	c.On("QueryWorkflow", mock.Anything, mock.Anything, "", workflows.QueryStatus).Return(flowtest.Answer(workflows.PacerStatus{}), nil)
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("", workflows.QueryStatus)).Return(flowtest.Answer(workflows.PacerStatus{}), nil)
 	all := fixtures.Must(Source{Client: c, Bindings: bindings{err: errors.New("no kubeconfig")}}.Overview(t.Context()))(t)
 	require.Equal(t, []string{"what was kept or left to an operator: no kubeconfig"}, all.Unread)
 }
@@ -293,11 +293,30 @@ func TestOverview_MuchWasKept_ShowsSomeAndCountsTheRest(t *testing.T) {
 
 func TestSource_Failover_NotFoundOrUnanswered(t *testing.T) {
 	c := mocks.NewClient(t)
-	c.On("QueryWorkflow", mock.Anything, "cluster-failover/none", "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
-	c.On("QueryWorkflow", mock.Anything, "cluster-failover/mute", "", workflows.QueryStatus).Return(nil, serviceerror.NewDeadlineExceeded("late"))
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("cluster-failover/none", workflows.QueryStatus)).Return(nil, serviceerror.NewNotFound("gone"))
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("cluster-failover/mute", workflows.QueryStatus)).Return(nil, serviceerror.NewDeadlineExceeded("late"))
 	require.ErrorIs(t, fixtures.Err(Source{Client: c}.Failover(t.Context(), "none")), ErrNotFound)
 	f := fixtures.Must(Source{Client: c}.Failover(t.Context(), "mute"))(t)
 	require.Contains(t, f.Unanswered, "is a lifeboat-worker running?")
+}
+
+// The last state of a run that did not complete looks like that of one that runs.
+func TestSource_Failover_RunDidNotComplete_IsNotFound(t *testing.T) {
+	for _, status := range []enumspb.WorkflowExecutionStatus{
+		enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT,
+	} {
+		c := mocks.NewClient(t)
+		c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("cluster-failover/a", workflows.QueryStatus)).Return(flowtest.Rejected(status), nil)
+		require.ErrorIs(t, fixtures.Err(Source{Client: c}.Failover(t.Context(), "a")), ErrNotFound, status)
+	}
+}
+
+func TestSource_Failover_ContinuesAsNewDuringTheQuery_NextRunAnswers(t *testing.T) {
+	c := mocks.NewClient(t)
+	query := flowtest.Query("cluster-failover/a", workflows.QueryStatus)
+	c.On("QueryWorkflowWithOptions", mock.Anything, query).Return(flowtest.Rejected(enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW), nil).Once()
+	c.On("QueryWorkflowWithOptions", mock.Anything, query).Return(flowtest.Answer(evacuating()), nil)
+	require.Equal(t, 2, fixtures.Must(Source{Client: c}.Failover(t.Context(), "a"))(t).Attempt)
 }
 
 // Rules: R4.15-32.
@@ -447,9 +466,9 @@ func TestOldWork_QueriesTheMigration(t *testing.T) {
 	const id = "binding-migration/m1/shop/cart"
 	held := workflows.MigrationStatus{}
 	held.OldWork = &karmada.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w"}
-	c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(flowtest.Answer(held), nil).Once()
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query(id, workflows.QueryStatus)).Return(flowtest.Answer(held), nil).Once()
 	require.Equal(t, held.OldWork, fixtures.Must(Source{Client: c}.OldWork(t.Context(), id))(t))
-	c.On("QueryWorkflow", mock.Anything, id, "", workflows.QueryStatus).Return(nil, serviceerror.NewNotFound("gone"))
+	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query(id, workflows.QueryStatus)).Return(nil, serviceerror.NewNotFound("gone"))
 	require.ErrorContains(t, fixtures.Err(Source{Client: c}.OldWork(t.Context(), id)), id)
 }
 

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
+	"github.com/stretchr/testify/require"
 )
 
 func TestTheDemonstrationIsMixedAndOnlyOneBindingHasNowhereToGo(t *testing.T) {

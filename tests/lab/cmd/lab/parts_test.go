@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/stretchr/testify/require"
-
 	"github.com/lifeboat-failover/lifeboat/tests/lab/manifests"
+	"github.com/stretchr/testify/require"
 )
 
 func TestAFolderThatIsNotALabsIsNeitherClaimedNorRemoved(t *testing.T) {

@@ -3,9 +3,8 @@ package crds_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/crds"
+	"github.com/stretchr/testify/require"
 )
 
 func TestEveryDefinitionIsCompleteAndTypedAtEveryLevel(t *testing.T) {

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/stretchr/testify/require"
 )
 
 func member(t *testing.T, name string, timing Timing) *Member {
