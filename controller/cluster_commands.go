@@ -14,7 +14,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/controller/show"
 	"github.com/lifeboat-failover/lifeboat/controller/status"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/process"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/workflows"
@@ -125,7 +124,7 @@ func awaitDrain(cmd *cobra.Command, source status.Source, o *drainOptions, forPe
 		}
 		p := orders.DrainProgress(*f.FailoverStatus)
 		out.Progress = &p
-		if f.Phase == phase.FailoverGone {
+		if !f.GoneAt.IsZero() {
 			return p, fmt.Errorf("%w: cluster %s is gone", orders.ErrDrainEnded, out.Cluster)
 		}
 		return p, nil

@@ -512,7 +512,7 @@ func TestOrders_KarmadaAway_NameTheFailoversThatAreKnown(t *testing.T) {
 // The failover of a deleted cluster is over, and its state still has the drain.
 func TestDrainWait_ClusterIsDeleted_EndsWithAnError(t *testing.T) {
 	gone := waits()
-	gone.Phase, gone.Cluster.Drain = phase.FailoverGone, &karmada.Drain{}
+	gone.Phase, gone.GoneAt, gone.Cluster.Drain = phase.FailoverGone, fixtures.T0, &karmada.Drain{}
 	c := mocks.NewClient(t)
 	c.On("QueryWorkflowWithOptions", mock.Anything, flowtest.Query("cluster-failover/member1", workflows.QueryStatus)).Return(flowtest.Answer(gone), nil)
 	cmd, out := &cobra.Command{}, orderAnswer{Cluster: "member1"}

@@ -499,20 +499,44 @@ func TestApplicationFailover_PutBackByTheSchedulerForLong_NeedsAttention(t *test
 	require.Equal(t, phase.OutcomeRestored, s.ended.Last.Outcome)
 }
 
-// What the scheduler puts back after the failover of the cluster has taken over moves because the cluster fails.
+// What the scheduler puts back after the failover of the cluster has taken over moves because the cluster fails. A pause
+// of the application has ended with its failover.
 //
 // Rules: R4.13-12, R4.5-20.
 func TestApplicationFailover_TakenOverAndPutBackByTheScheduler_IsTakenOutAgain(t *testing.T) {
-	s, key := unhealthy(t)
-	noFit(s, key)
+	for name, paused := range map[string]bool{"": false, "it was paused": true} {
+		t.Run(name, func(t *testing.T) {
+			s, key := unhealthy(t)
+			noFit(s, key)
+			s.takesOver = 3 * time.Minute
+			if paused {
+				s.at(tolerated+30*time.Second, func() { s.orderApp(key, workflows.UpdatePause, by(queue.ScopeOf(key))) })
+			}
+			s.at(3*time.Minute-time.Second, func() { s.world.SetReady("m1", false) })
+			s.at(10*time.Minute, func() { s.returns(key, "m1") })
+			s.at(12*time.Minute, func() {
+				require.Len(t, s.world.Log("evict"), 2)
+				s.world.SetReady("m1", true)
+			})
+			s.applicationEnds(phase.ApplicationTakenOver)
+		})
+	}
+}
+
+// A cluster that is suspected for less than its window takes no move over, and undoes none.
+//
+// Rules: R4.1-40, R4.13-12.
+func TestApplicationFailover_ItsClusterIsSuspectedInMidMove_GoesOnWithItsMigration(t *testing.T) {
+	s, _ := unhealthy(t)
+	s.world.HealthyAfter = 20 * time.Minute
 	s.takesOver = 3 * time.Minute
 	s.at(3*time.Minute-time.Second, func() { s.world.SetReady("m1", false) })
-	s.at(10*time.Minute, func() { s.returns(key, "m1") })
-	s.at(12*time.Minute, func() {
-		require.Len(t, s.world.Log("evict"), 2)
-		s.world.SetReady("m1", true)
-	})
-	s.applicationEnds(phase.ApplicationTakenOver)
+	s.at(3*time.Minute+20*time.Second, func() { s.world.SetReady("m1", true) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, phase.OutcomeMigrated, s.ended.Last.Outcome)
+	require.Len(t, s.world.Log("evict"), 1)
+	require.Empty(t, s.world.Log("restore"))
+	require.Empty(t, s.world.Log("taint"))
 }
 
 // A thousand applications at once take nothing of a cluster's pace, and a cluster nothing of theirs: each class

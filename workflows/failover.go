@@ -93,6 +93,7 @@ type FailoverState struct {
 	ListDirty  bool `json:"listDirty,omitempty"`  // the affected set needs a fresh list
 	AdoptDirty bool `json:"adoptDirty,omitempty"` // a task, taint or annotation of Lifeboat may have no owner
 	AdoptNow   bool `json:"adoptNow,omitempty"`   // and said so; a failover's own first look can wait while it only cordons
+	Declined   bool `json:"declined,omitempty"`   // an application's migration is taken over once the failure is confirmed
 
 	// Attention is why the failover itself needs an operator's eyes, the most urgent cause first. It
 	// is made again from what stands in each turn.
@@ -192,7 +193,7 @@ func (m *Migration) Unwritten() bool {
 func (m *Migration) Senseless(verb string) string {
 	switch {
 	case m.Phase == phase.MigrationPurging, m.Phase == phase.MigrationDone:
-		return "released already: what was released does not come back"
+		return ReleasedAlready
 	case verb == UpdateRelease && m.Unwritten():
 		return "nothing of Lifeboat's stands yet; cancel it instead"
 	case verb == UpdateSkip:

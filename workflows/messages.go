@@ -218,6 +218,8 @@ type MigrationAdopted struct {
 	Attempt    int    `json:"attempt"`
 	// Parent is the id of its failover, of a cluster or an application.
 	Parent string `json:"parent,omitempty"`
+	// Suspected: the failure is not confirmed. The migration of an application stays with its own failover until it is.
+	Suspected bool `json:"suspected,omitempty"`
 }
 
 // FleetObserved starts the pacer and reports to it that clusters came, went or changed.

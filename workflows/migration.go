@@ -296,6 +296,12 @@ func (i *Intent) Order(kind IntentKind, o Order) {
 	i.Held, i.Refusal = &HeldOrder{Kind: kind, Order: o}, ""
 }
 
+// ReleasedAlready is why an order about an old copy comes too late.
+const ReleasedAlready = "released already: what was released does not come back"
+
+// RefuseLate refuses an order that is not taken.
+func (i *Intent) RefuseLate(id, why string) { i.Refusal, i.RefusedID = why, id }
+
 // Refuse drops the order that stands; the answer says why.
 func (i *Intent) Refuse(why string) {
 	if i.Held != nil {

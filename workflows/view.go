@@ -57,16 +57,20 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 	return v
 }
 
-// attentionFirst are the keys of the migrations that a page shows; no other takes the line of one that needs attention.
+// attentionFirst are the keys of the migrations that a page shows: first those that wait for an operator's confirmation, then
+// the others that need attention.
 func (s *FailoverStatus) attentionFirst() []string {
 	keys := workflow.DeterministicKeys(s.Migrations)
-	calm := func(key string) int {
-		if s.Migrations[key].Attention == reason.None {
-			return 1
+	rank := func(key string) int {
+		switch m := s.Migrations[key]; {
+		case m.Attention == reason.None:
+			return 2
+		case view.WaitsForProof(m.Phase, m.Reason):
+			return 0
 		}
-		return 0
+		return 1
 	}
-	slices.SortStableFunc(keys, func(a, b string) int { return calm(a) - calm(b) })
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
 	return keys[:min(PageLines, len(keys))]
 }
 

@@ -35,8 +35,10 @@ func TestView_MoreThanAPageHas_ShowsWhatNeedsAnOperatorAndCountsAll(t *testing.T
 	for n := range 4 * PageLines {
 		s.Migrations[fmt.Sprintf("shop/app-%03d", n)] = Migration{Phase: phase.MigrationPlacing}
 	}
+	for n := range 2 * PageLines {
+		s.Migrations[fmt.Sprintf("shop/late-%d", n)] = Migration{Phase: phase.MigrationAwaitingHealth, Attention: reason.GracefulTimeout}
+	}
 	for n := range 3 {
-		s.Migrations[fmt.Sprintf("zoo/late-%d", n)] = Migration{Phase: phase.MigrationAwaitingHealth, Attention: reason.GracefulTimeout}
 		s.Migrations[fmt.Sprintf("zoo/db-%d", n)] = Migration{Phase: phase.MigrationAwaitingFence, Attention: reason.AwaitingFence}
 	}
 	for n := range PageLines {
@@ -46,12 +48,13 @@ func TestView_MoreThanAPageHas_ShowsWhatNeedsAnOperatorAndCountsAll(t *testing.T
 	v := s.View(time.Unix(0, 0))
 	require.Len(t, v.Moving, PageLines)
 	for n, m := range v.Moving {
-		require.Equal(t, n < 6, m.Attention != reason.None, m.Binding)
+		require.NotEqual(t, reason.None, m.Attention, m.Binding)
+		require.Equal(t, n < 3, m.Phase == phase.MigrationAwaitingFence, m.Binding)
 	}
-	require.Equal(t, 3, v.Counts.Flagged)
+	require.Equal(t, 2*PageLines, v.Counts.Flagged)
 	page := view.FailoverPage(v)
 	for _, says := range []string{
-		"3 moves need attention", "3 moves wait for proof", "confirm-fenced zoo/db-0", "By reason: NoTarget 390, AwaitingApproval 10.", "approve it, or leave it where it is",
+		"100 moves need attention", "3 moves wait for proof", "confirm-fenced zoo/db-0", "By reason: NoTarget 390, AwaitingApproval 10.", "approve it, or leave it where it is",
 	} {
 		require.Contains(t, page, says)
 	}

@@ -183,7 +183,7 @@ type Drained struct {
 // DrainProgress is the progress of the drain of a failover.
 func DrainProgress(s workflows.FailoverStatus) Drained {
 	p := Drained{Left: len(s.Migrations) + s.Left - s.States[queue.Idle], Blocked: s.BlockedBy}
-	p.Ended = s.Cluster.Drain == nil || s.Phase.Terminal() // the failover of a deleted cluster keeps the drain
+	p.Ended = s.Cluster.Drain == nil || !s.GoneAt.IsZero() // the failover of a deleted cluster keeps the drain
 	for _, n := range s.States {
 		p.Left += n
 	}

@@ -199,7 +199,9 @@ func TestDrainProgress(t *testing.T) {
 	require.Equal(t, Drained{Done: true}, DrainProgress(failoverOf(phase.FailoverEvacuated, true, idle)))
 	require.False(t, DrainProgress(failoverOf(phase.FailoverConfirmed, true, nil)).Done, "nothing was listed yet")
 	require.True(t, DrainProgress(failoverOf(phase.FailoverRecovering, false, nil)).Ended)
-	require.Equal(t, Drained{Ended: true}, DrainProgress(failoverOf(phase.FailoverGone, true, nil)), "the cluster was deleted")
+	gone := failoverOf(phase.FailoverEvacuated, true, nil)
+	gone.GoneAt = time.Now()
+	require.Equal(t, Drained{Ended: true}, DrainProgress(gone), "the cluster was deleted, and the failover has yet to close")
 
 	stuck := failoverOf(phase.FailoverEvacuated, true, map[queue.State]int{queue.Idle: 3000, queue.Ready: 20000, queue.Blocked: 7})
 	stuck.BlockedBy = map[reason.Reason]int{reason.NoTarget: 7}

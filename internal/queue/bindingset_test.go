@@ -8,6 +8,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,20 @@ func TestNextChange_WhileTheFleetIsHalted_WaitsForNoToleration(t *testing.T) {
 	require.Zero(t, of(fixtures.At(10), true, time.Time{}))
 	require.Equal(t, fixtures.At(90), of(fixtures.At(10), true, fixtures.At(90)), "a snooze that ends later")
 	require.Equal(t, fixtures.At(-40), of(fixtures.At(-40), true, time.Time{}))
+}
+
+// What waits for its policy to be repaired waits for no moment, though it was to be looked at again for another reason.
+//
+// Rules: R4.3-12.
+func TestNextChange_BlockedByItsPolicySinceItWasBlocked_WaitsForNoMoment(t *testing.T) {
+	q := queue.Queue{
+		Items:  []queue.Item{{State: queue.Blocked, Reason: reason.NoCapacity, RetryAt: fixtures.At(-5)}},
+		Policy: []rules.Policy{{SoftMalformed: "no number"}},
+	}
+	q.Judged([]rules.Due{{Reason: reason.Malformed}})
+	require.True(t, q.Advance(fixtures.T0, &q.Items[0], time.Hour).Blocked)
+	of, _ := q.NextChange(fixtures.T0)
+	require.Nil(t, of)
 }
 
 // However often the fleet halts, what is remembered of it is bounded, and no moment

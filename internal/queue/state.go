@@ -64,7 +64,7 @@ func (q *Queue) retry(now time.Time, i *Item, askFor time.Duration) bool {
 func (q *Queue) unmoved(i *Item, why reason.Reason) bool {
 	if why == reason.Malformed {
 		// Not permanent: a hard taint may still come to move it.
-		i.State, i.Reason, i.Affected = Blocked, why, true
+		i.State, i.Reason, i.Affected, i.RetryAt = Blocked, why, true, time.Time{}
 		i.Message = reason.Summary(q.Policy[i.Policy].SoftMalformed)
 		return true
 	}

@@ -161,9 +161,11 @@ func (e Evidence) RecoveryConfirmed() bool {
 	return !slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
 }
 
-// RecoveryWouldBeConfirmed is that for observe: every taint that would stand could go now.
+// RecoveryWouldBeConfirmed is that for observe: every taint that moves bindings and would stand could go now.
 func (e Evidence) RecoveryWouldBeConfirmed() bool {
-	return !e.Windows.Any(func(w Window) bool { return e.WouldStand(w.Taint) && !w.RemoveRipe(e.Judged) })
+	return !e.Windows.Any(func(w Window) bool {
+		return karmada.Triggers(w.Taint.Effect) && e.WouldStand(w.Taint) && !w.RemoveRipe(e.Judged)
+	})
 }
 
 // Quiet reports that no window has matched for its removal time.

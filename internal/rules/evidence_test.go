@@ -148,3 +148,22 @@ func TestEvidence_FailingLeavesRulesAside(t *testing.T) {
 	e.Foreign = []corev1.Taint{{Key: "by-hand", Effect: corev1.TaintEffectNoExecute}}
 	require.True(t, e.Failing(karmada.DrainRule))
 }
+
+// In observe a recovery is confirmed as it would be: a cordon that stays holds it up no more than in enforce.
+//
+// Rules: R4.1-21, R4.1-45.
+func TestEvidence_RecoveryInObserve_IsThatOfEnforce(t *testing.T) {
+	well := shown("down", "down", corev1.TaintEffectNoExecute, rules.Mismatches, 0)
+	cordon := shown("slow", "slow", corev1.TaintEffectNoSchedule, rules.Matches, 0)
+	for _, judged := range []int{59, 60} {
+		e := rules.Evidence{Windows: windowsOf(well, cordon), Judged: fixtures.At(judged)}
+		enforce, observe := e, e
+		for _, w := range []rules.Window{well, cordon} {
+			enforce.Ours = append(enforce.Ours, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
+			enforce.Standing = append(enforce.Standing, w.Taint.Key+":"+string(w.Taint.Effect))
+			observe.Virtual = append(observe.Virtual, corev1.Taint{Key: w.Taint.Key, Effect: w.Taint.Effect})
+		}
+		require.Equal(t, judged == 60, enforce.RecoveryConfirmed())
+		require.Equal(t, judged == 60, observe.RecoveryWouldBeConfirmed())
+	}
+}

@@ -244,7 +244,7 @@ func (v Failover) comesNext() string {
 		}
 		return v.windowNext("is confirmed as failed", v.firstEnd(confirms))
 	case phase.FailoverCordoned:
-		return v.windowNext("is uncordoned", v.lastEnd(cordons))
+		return v.cordonNext()
 	case phase.FailoverConfirmed:
 		return "the cluster is tainted, then the affected bindings are listed"
 	case phase.FailoverEvacuating:
@@ -260,6 +260,14 @@ func (v Failover) comesNext() string {
 	case phase.FailoverFalseAlarm, phase.FailoverUncordoned, phase.FailoverRecovered, phase.FailoverCancelled, phase.FailoverGone:
 	}
 	return ""
+}
+
+// cordonNext is what a cordoned cluster waits for: its failure, where a rule that moves workloads matches.
+func (v Failover) cordonNext() string {
+	if fails := v.firstEnd(confirms); !fails.IsZero() {
+		return v.windowNext("is confirmed as failed", fails)
+	}
+	return v.windowNext("is uncordoned", v.lastEnd(cordons))
 }
 
 func confirms(w WindowLine) bool  { return w.Moves && w.Matching }

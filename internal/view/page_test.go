@@ -348,6 +348,7 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 		"recovering: none while one does not run":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast slow", fact: "Comes next"},
 		"recovering: what never stood runs or not":   {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
 		"cordoned: the last cordon that stands":      {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), never}, stand: "cordon", fact: "Comes next", says: "uncordoned at " + at(650)},
+		"cordoned: its failure, where one runs":      {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), slow}, stand: "cordon", fact: "Comes next", says: "failed at " + at(1100)},
 		"cordoned: none while its rule matches":      {phase: phase.FailoverCordoned, windows: []rules.Window{cordons, never}, stand: "cordon", fact: "Comes next"},
 		"it ends with the longest of those":          {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, never, window("cordon", corev1.TaintEffectNoSchedule, 0, 3600)}, stand: "fast cordon", fact: "Ends", says: "healthy for 3m"},
 		"it ends with one that is due and not there": {phase: phase.FailoverConfirmed, windows: []rules.Window{window("fast", corev1.TaintEffectNoExecute, 0, 180)}, fact: "Ends", says: "healthy for 3m"},

@@ -292,7 +292,7 @@ func (o *outbound) deliver(ctx workflow.Context, id, run, name string, arg any) 
 func (s *sim) heard(from string, arg any) {
 	m, _ := arg.(workflows.MigrationReports)
 	for _, r := range m.Reports {
-		if r.TakenBy != "" {
+		if r.TakenBy != "" && r.TakenBy != workflows.ApplicationFailoverID("", r.Key) {
 			s.judge.applications.takenOver(r)
 		}
 		if r.Result == nil {

@@ -84,13 +84,11 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 		li.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationAdopted)
 		return
 	}
-	former := ""
-	if !li.st.Over() {
-		li.st.FailoverID, li.st.Attempt = a.FailoverID, a.Attempt
-		if a.Parent != "" && a.Parent != li.st.Parent && len(a.Parent) <= workflows.MaxID {
-			former, li.st.Parent = li.st.Parent, a.Parent
-		}
+	if a.Suspected && li.st.Unhealthy != nil && a.Parent != li.st.Parent {
+		li.beside.Go(li.ctx, func(ctx workflow.Context) { li.belongsElsewhere(ctx, a.Parent) })
+		return
 	}
+	former := li.follow(a)
 	li.dirty = true
 	li.beside.Go(li.ctx, func(ctx workflow.Context) {
 		result := li.st.Result
@@ -99,19 +97,34 @@ func (li *listener) adoptedBy(a workflows.MigrationAdopted) {
 		}
 		li.reportFrom(ctx, result)
 		if former != "" {
-			li.takenFrom(ctx, former)
+			li.belongsElsewhere(ctx, former)
 		}
 	})
+}
+
+// follow has the migration belong to a failover from now on, and returns the former one if that is another.
+func (li *listener) follow(a workflows.MigrationAdopted) (former string) {
+	if a.Parent != "" {
+		li.st.Paused = nil // its failover says again what is paused
+	}
+	if li.st.Over() {
+		return ""
+	}
+	li.st.FailoverID, li.st.Attempt = a.FailoverID, a.Attempt
+	if a.Parent != "" && a.Parent != li.st.Parent && len(a.Parent) <= workflows.MaxID {
+		former, li.st.Parent = li.st.Parent, a.Parent
+	}
+	return former
 }
 
 // letGoWithin is for how long a failover is kept waiting for the end of a move that cannot let go of its dependents.
 const letGoWithin = 20 * time.Minute
 
-// takenFrom tells the former failover that the migration belongs to another one.
-func (li *listener) takenFrom(ctx workflow.Context, former string) {
+// belongsElsewhere tells a failover that the migration belongs to another one.
+func (li *listener) belongsElsewhere(ctx workflow.Context, failover string) {
 	last := activities.MigrationReport{Key: li.st.Ref.Key, UID: li.st.Ref.UID, Phase: li.st.Phase, Placed: li.st.Placed, TakenBy: li.st.Parent}
-	if err := handOver(ctx, former, last); err != nil {
-		li.log.Warn("could not report that another failover goes on", "former", former, "error", err)
+	if err := handOver(ctx, failover, last); err != nil {
+		li.log.Warn("could not report that another failover goes on", "failover", failover, "error", err)
 	}
 }
 

@@ -88,36 +88,60 @@ func (or *orders) orderHeld(kind workflows.IntentKind, o workflows.Order) {
 // refuseCancel refuses a cancel that comes too late.
 func (or *orders) refuseCancel(o workflows.CancelOrder) error {
 	if or.st.Over() {
-		return or.tooLate()
+		return flow.Refused(or.tooLate())
 	}
 	return flow.RefuseOrder(o.Order)
 }
 
 // tooLate says why an order about what is over is refused.
-func (or *orders) tooLate() error {
+func (or *orders) tooLate() string {
 	if or.st.Result != nil && !or.st.Wrote() {
-		return flow.Refused("it has just ended, with nothing written (" + string(or.st.Result.Outcome) + "); order it of the failover of " + or.st.Ref.Cluster)
+		return "it has just ended, with nothing written (" + string(or.st.Result.Outcome) + "); order it of the failover of " + or.st.Ref.Cluster
 	}
-	return flow.Refused("released already: what was released does not come back")
+	return workflows.ReleasedAlready
+}
+
+// backAgain says why a release of what was just restored is refused.
+func (or *orders) backAgain() string {
+	return "it was just put back on " + or.st.Ref.Cluster + ": no old copy is held any more"
 }
 
 // refuseHeldOrder refuses orders about an old copy that is not held, or not any more.
 func (or *orders) refuseHeldOrder(o workflows.Order) error {
 	switch {
 	case or.st.Over():
-		return or.tooLate()
+		return flow.Refused(or.tooLate())
 	case or.st.Directly() && or.st.Phase != phase.MigrationAwaitingHealth:
 		return flow.Refused("purge mode Directly: Karmada deletes the old copy; confirm-fenced is what lets it go on")
 	case !or.st.Wrote():
 		return flow.Refused("nothing of Lifeboat's stands yet; cancel it instead")
 	case or.st.Restored.MayStand():
-		return flow.Refused("it was just put back on " + or.st.Ref.Cluster + ": no old copy is held any more")
+		return flow.Refused(or.backAgain())
 	}
 	return flow.RefuseOrder(o)
 }
 
+// late is why an order about the held copy comes too late, empty where it does not.
+func (or *orders) late(verb string) string {
+	switch {
+	case verb != workflows.UpdatePutBack && verb != workflows.UpdateRelease:
+		return ""
+	case or.st.Over():
+		return or.tooLate()
+	case verb == workflows.UpdateRelease && or.st.Restored.MayStand():
+		return or.backAgain()
+	default:
+		return ""
+	}
+}
+
 // ordered by an operator through the ClusterFailover.
 func (or *orders) takeOrder(o workflows.MigrationOrder) {
+	if why := or.late(o.Verb); why != "" && o.Malformed() == "" {
+		or.intent.RefuseLate(o.ID, why)
+		or.beside.Go(or.ctx, func(ctx workflow.Context) { or.reportFrom(ctx, nil) })
+		return
+	}
 	if o.Malformed() != "" || or.st.Over() {
 		or.log.Warn("ignored an order that is malformed or late", "verb", o.Verb, "who", o.Who)
 		return
@@ -152,12 +176,12 @@ func (or *orders) refuseUnwritten() {
 
 // cancel takes an order to stop; the first one is named as the cause. It replaces an older
 // put-back or release. What was released does not come back, and is not said to have been
-// put back either.
+// put back either. A put-back that may be written already is not replaced.
 func (or *orders) cancel(o workflows.Order, putBack bool) {
 	if or.intent.Cancelled == nil {
 		or.intent.Cancelled, or.dirty = &o, true
 	}
-	if or.st.Over() {
+	if or.st.Over() || or.st.Restored.MayStand() && or.intent.Held != nil {
 		return
 	}
 	if or.intent.Held != nil {

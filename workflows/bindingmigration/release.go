@@ -105,6 +105,10 @@ func (rl *releaser) release() {
 			rl.st.OldWork = nil
 		}
 		rl.on(phase.EventReleased)
+		if rl.st.Intent.PutsBack() { // it came while the release was written
+			rl.st.Intent.Refuse(workflows.ReleasedAlready)
+			rl.report(nil)
+		}
 	case activities.ActGone:
 		rl.end(record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 	case activities.ActRefused:

@@ -55,7 +55,7 @@ func (b *bindingOrders) refuseOne(verb string, o workflows.BindingOrder) error {
 		return flow.Refused("this failover observes: it has written nothing that could be taken back")
 	}
 	if (verb == workflows.UpdatePutBack || verb == workflows.UpdateRelease) && b.released(o.Binding) {
-		return flow.Refused("released already: what was released does not come back")
+		return flow.Refused(workflows.ReleasedAlready)
 	}
 	if why := b.senseless(verb, o.Binding); why != "" {
 		return flow.Refused(why)

@@ -174,6 +174,37 @@ func TestAFailoverBesideLateOldCopiesRests(t *testing.T) {
 	}
 }
 
+// A cluster that was deleted has no taint that waits for a restore.
+//
+// Rules: R4.9-51.
+func TestAFailoverOfADeletedClusterRests(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := evacuates(ctx, 0)
+		f.st.Phase, f.st.ClosedAt, f.st.AskedAt, f.st.GoneAt = phase.FailoverSettling, f.now(), f.now().Add(24*time.Hour), f.now()
+		f.nextAssess = f.now().Add(10 * time.Hour)
+		at, _ := f.nextWake()
+		require.Equal(t, f.nextAssess, at)
+	})
+}
+
+// What was paused before it was placed follows verdicts again once it is resumed.
+//
+// Rules: R4.4-15.
+func TestAResumeReachesWhatIsPlacedMeanwhile(t *testing.T) {
+	key := karmada.BindingKey{Namespace: "shop", Name: "cart"}
+	for _, verb := range []string{workflows.UpdatePause, workflows.UpdateResume} {
+		sent := signalled(t, func(ctx workflow.Context) {
+			f := evacuates(ctx, 0)
+			f.st.Migrations[key.String()] = workflows.Migration{Key: key, Attempt: 1, Placed: true}
+			if verb == workflows.UpdatePause {
+				f.st.Pause(workflows.ScopedPause{ScopedOrder: workflows.ScopedOrder{Scope: queue.ScopeOf(key)}})
+			}
+			f.migrations.signalScoped(scopedVerb{verb: verb, ScopedOrder: workflows.ScopedOrder{Scope: queue.ScopeOf(key)}})
+		})
+		require.Len(t, sent, map[string]int{workflows.UpdatePause: 0, workflows.UpdateResume: 1}[verb], verb)
+	}
+}
+
 // Nothing ends an old copy on a cluster that is dead, so nobody asks for it.
 //
 // Rules: R4.9-8.

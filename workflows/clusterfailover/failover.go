@@ -260,11 +260,11 @@ func (f *failover) nextWake() (time.Time, string) {
 			at, why = t, what
 		}
 	}
-	closes := f.st.Phase == phase.FailoverSettling || f.st.Phase == phase.FailoverStopped
+	closes := slices.Contains([]phase.Failover{phase.FailoverSettling, phase.FailoverStopped}, f.st.Phase)
 	switch {
 	case f.evacuating():
 		f.nextInQueue(sooner)
-	case closes && f.st.Untainted.IsZero():
+	case closes && f.st.Untainted.IsZero() && f.st.GoneAt.IsZero(): // a deleted cluster has no taint
 		sooner(f.st.ClosedAt.Add(f.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
 	case closes && len(f.st.PendingPurges) > 0:
 		sooner(f.oldCopies.wake(), "old copies are late, or have had their time")

@@ -78,6 +78,10 @@ func (f *failover) serve(ctx workflow.Context) error {
 // reported takes a migration's report. The end of an older attempt never closes a binding
 // of this one.
 func (f *failover) reported(r activities.MigrationReport) {
+	if r.TakenBy != "" {
+		f.migrations.declined(r)
+		return
+	}
 	if workflows.MalformedReport(r) {
 		f.log.Warn("ignored a malformed signal", "signal", workflows.SignalMigrationReports, "binding", r.Key.String())
 		return

@@ -185,7 +185,9 @@ func (ms *migrations) own(m workflows.Migration) {
 // ownRunning takes over a migration that another run started.
 func (ms *migrations) ownRunning(m workflows.Migration) {
 	ms.note(m)
-	ms.signal(m, workflows.SignalMigrationAdopted, workflows.MigrationAdopted{FailoverID: ms.st.FailoverID, Attempt: ms.st.Attempt, Parent: workflows.ClusterFailoverID(ms.instance, ms.cluster)})
+	ms.signal(m, workflows.SignalMigrationAdopted, workflows.MigrationAdopted{
+		FailoverID: ms.st.FailoverID, Attempt: ms.st.Attempt, Parent: workflows.ClusterFailoverID(ms.instance, ms.cluster), Suspected: ms.st.Confirmed.IsZero(),
+	})
 	if _, still := ms.st.Migrations[m.Key.String()]; still {
 		ms.own(m)
 	}
@@ -325,12 +327,12 @@ func (ms *migrations) signalRecovery(cancelled *workflows.Order) {
 	})
 }
 
-// signalScoped signals to those that are not placed: the scheduler may put their cluster back,
-// and it is not taken out again while they are paused.
+// signalScoped signals a pause to those that are not placed: the scheduler may put their cluster back,
+// and it is not taken out again while they are paused. A resume is for all.
 func (ms *migrations) signalScoped(v scopedVerb) {
 	for _, key := range workflow.DeterministicKeys(ms.st.Migrations) {
 		m, still := ms.st.Migrations[key]
-		if still && !m.Placed && v.Covers(m.Key) && (v.verb == workflows.UpdatePause) == ms.st.Queue.IsPaused(m.Key) {
+		if still && (!m.Placed || v.verb == workflows.UpdateResume) && v.Covers(m.Key) && (v.verb == workflows.UpdatePause) == ms.st.Queue.IsPaused(m.Key) {
 			ms.signal(m, workflows.SignalMigrationOrder, workflows.MigrationOrder{CancelOrder: workflows.CancelOrder{Order: v.Order}, Verb: v.verb})
 		}
 	}

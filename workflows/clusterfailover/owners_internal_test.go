@@ -38,7 +38,7 @@ var owners = map[string]string{
 	"FailoverID Attempt Phase Terms Since Entered Began Confirmed WellSince": "failover",
 	"ClosedAt Stopped StopPutBack Runs":                                      "failover",
 	"Untainted Reason Items Queue":                                           "", // several: untainted or stopped, refused or entered, joined or dispatched
-	"ListDirty AdoptDirty AdoptNow":                                          "", // whoever finds that something is to be looked at
+	"ListDirty AdoptDirty AdoptNow Declined":                                 "", // whoever finds that something is to be looked at
 }
 
 // Where a field is decided there is one place to look.

@@ -64,6 +64,7 @@ func (f *failover) beginRecovery() {
 
 func (f *failover) confirm(reason reason.Reason) {
 	f.st.Confirmed = f.now()
+	f.st.AdoptDirty, f.st.Declined = f.st.AdoptDirty || f.st.Declined, false
 	f.on(phase.EventConfirmed, reason)
 }
 

@@ -28,6 +28,20 @@ func (ms *migrations) reported(r activities.MigrationReport) {
 	}
 }
 
+// declined drops the migration of an application that stays with its own failover: it is found again once the failure is
+// confirmed.
+func (ms *migrations) declined(r activities.MigrationReport) {
+	if m, known := ms.st.Migrations[r.Key.String()]; !known || m.UID != r.UID || m.Ours {
+		return
+	}
+	delete(ms.st.Migrations, r.Key.String())
+	if ms.dirty = true; ms.st.Confirmed.IsZero() {
+		ms.st.Declined = true
+	} else {
+		ms.st.AdoptDirty = true // it was confirmed meanwhile
+	}
+}
+
 // progressed takes a migration's progress.
 func (ms *migrations) progressed(r activities.MigrationReport, m workflows.Migration) {
 	m.Progressed(r, ms.now())
