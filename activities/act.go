@@ -274,9 +274,9 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 			return refused(reason.PermitPassed, "the pacer's word is too old for the write"), nil
 		}
 		// The decision that put it back may have ended the reschedule of the eviction.
-		again := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: r.Cluster, Fleet: fleet, RoomUnknownOK: true, Karmada: a.settings.Karmada})
+		verdict := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: r.Cluster, Fleet: fleet, RoomUnknownOK: true, Karmada: a.settings.Karmada})
 		return written(a.Writer.Evict(ctx, EvictWrite{
-			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Purge: r.Purge, Reschedule: again.Reschedule,
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Purge: r.Purge, Reschedule: verdict.Reschedule,
 		}))
 	})
 }

@@ -255,7 +255,7 @@ func TestAPermitIsUsedNoSoonerThanItsMoment(t *testing.T) {
 	}
 }
 
-// earlier has the scheduler stand at a group that begins behind the one of m2.
+// earlier puts the scheduler at the second affinity group; m2 is in the first.
 func earlier(b *karmada.Binding) {
 	b.Placement.ClusterAffinity = nil
 	b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{

@@ -473,7 +473,7 @@ func TestStatusWatch_ErrorAfterAFirstAnswer_IsWrittenAndItGoesOn(t *testing.T) {
 				cmd, n := &cobra.Command{}, 0
 				cmd.SetContext(t.Context())
 				cmd.SetErr(&written)
-				err := again(cmd, func(context.Context) error {
+				err := repeatStatus(cmd, func(context.Context) error {
 					n++
 					return c.answers[n-1]
 				})
@@ -492,7 +492,7 @@ func TestStatusWatch_StoppedDuringAQuery_WritesNothing(t *testing.T) {
 		cmd, shown := &cobra.Command{}, false
 		cmd.SetContext(ctx)
 		cmd.SetErr(&written)
-		require.NoError(t, again(cmd, func(context.Context) error {
+		require.NoError(t, repeatStatus(cmd, func(context.Context) error {
 			if !shown {
 				shown = true
 				return nil

@@ -70,14 +70,14 @@ func (a *app) runStatus(cmd *cobra.Command, o statusOptions, args []string) erro
 		return s.noFailover(ctx, cluster, showStatus(ctx, cmd, source, o, args))
 	}
 	if o.watch {
-		return again(cmd, once)
+		return repeatStatus(cmd, once)
 	}
 	defer s.progress.Begin("querying the failovers")()
 	return once(cmd.Context())
 }
 
-// again shows the status until the operator stops it. Once it was shown, an error of a server does not end it.
-func again(cmd *cobra.Command, once func(context.Context) error) error {
+// repeatStatus shows the status until the operator stops it. Once it was shown, an error of a server does not end it.
+func repeatStatus(cmd *cobra.Command, once func(context.Context) error) error {
 	shown := false
 	return show.Again(cmd.Context(), func(ctx context.Context) error {
 		err := once(ctx)

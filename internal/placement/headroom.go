@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Headroom derives reservations from the bindings of the fleet, one by one: those
-// that carry a Lifeboat hold task are on their way.
+// Headroom derives reservations from the bindings of the fleet, one by one: those that a migration of
+// their own works on. What was kept or left to an operator reserves nothing.
 type Headroom struct {
 	holders []holder
 	of      map[karmada.BindingKey]bool

@@ -15,14 +15,14 @@ import (
 )
 
 // WindowLines are the lines of the windows, in the order of their keys. Standing are Lifeboat's taints on the
-// cluster, would those that stand in observe only.
-func WindowLines(w rules.Windows, standing []karmada.AddedTaint, would []corev1.Taint) []WindowLine {
+// cluster, virtual are those that would stand in observe.
+func WindowLines(w rules.Windows, standing []karmada.AddedTaint, virtual []corev1.Taint) []WindowLine {
 	lines := make([]WindowLine, 0, len(w))
 	for _, one := range w.Sorted() {
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
-			Stands: karmada.HasTaint(would, one.Taint.Key, one.Taint.Effect) || slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
+			Stands: karmada.HasTaint(virtual, one.Taint.Key, one.Taint.Effect) || slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
 				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 			}),
 			Moves: karmada.Triggers(one.Taint.Effect),
@@ -242,7 +242,7 @@ func (v Failover) comesNext() string {
 		if v.Reason == reason.MemberAnswers {
 			return "Karmada's access to " + text(v.Cluster) + " is repaired, or " + text(v.Cluster) + " answers no more and the windows begin"
 		}
-		return v.windowNext("is confirmed as failed", v.firstEnd(confirms))
+		return v.windowNext("is confirmed as failed", v.failsAt())
 	case phase.FailoverCordoned:
 		return v.cordonNext()
 	case phase.FailoverConfirmed:
@@ -264,27 +264,26 @@ func (v Failover) comesNext() string {
 
 // cordonNext is what a cordoned cluster waits for: its failure, where a rule that moves workloads matches.
 func (v Failover) cordonNext() string {
-	if fails := v.firstEnd(confirms); !fails.IsZero() {
+	if fails := v.failsAt(); !fails.IsZero() {
 		return v.windowNext("is confirmed as failed", fails)
 	}
 	return v.windowNext("is uncordoned", v.lastEnd(cordons))
 }
 
-func confirms(w WindowLine) bool  { return w.Moves && w.Matching }
 func evacuates(w WindowLine) bool { return w.Moves && w.Stands }
 func cordons(w WindowLine) bool   { return !w.Moves }
 
-// firstEnd is the earliest end of the windows that are as asked; zero without one.
-func (v Failover) firstEnd(is func(WindowLine) bool) (first time.Time) {
+// failsAt is the earliest end of the windows that match and move bindings; zero without one.
+func (v Failover) failsAt() (first time.Time) {
 	for _, w := range v.Windows {
-		if is(w) && (first.IsZero() || w.Deadline.Before(first)) {
+		if w.Moves && w.Matching && (first.IsZero() || w.Deadline.Before(first)) {
 			first = w.Deadline
 		}
 	}
 	return first
 }
 
-// lastEnd is the latest end of the removal windows that are as asked; zero while one of them does not run.
+// lastEnd is the latest end of the removal windows that a predicate selects; zero while one of them does not run.
 func (v Failover) lastEnd(is func(WindowLine) bool) (last time.Time) {
 	for _, w := range v.Windows {
 		switch {

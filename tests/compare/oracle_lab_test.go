@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
 )
 
 // settled is what the lab's scheduler leaves when it rests.

@@ -12,8 +12,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 var oracle = flag.String("oracle", filepath.Join("testdata", "oracle"), "the folder with the real scheduler's answers")

@@ -5,10 +5,11 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/placement"
 )
 
 // dice draws one question. Its odds are skewed so that both answers are common:

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/k8sadapter"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
-	"github.com/stretchr/testify/require"
 )
 
 // object is JSON that both sides read.

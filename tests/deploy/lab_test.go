@@ -75,10 +75,8 @@ func (w *warnings) texts() []string {
 
 func startLab(t *testing.T, flags ...string) *lab {
 	l := &lab{warnings: &warnings{}}
-	cmd := exec.Command(binary(t, "lab"), append([]string{
-		"up", "-o", "json", "--dir", filepath.Join(t.TempDir(), "lab"),
-		"--bin", filepath.Dir(binary(t, "kube-apiserver")), "--members", "1", "--no-ui", "--watch-stdin",
-	}, flags...)...)
+	cmd := exec.Command(binary(t, "lab"), append([]string{"up", "-o", "json", "--dir", filepath.Join(t.TempDir(), "lab"),
+		"--bin", filepath.Dir(binary(t, "kube-apiserver")), "--members", "1", "--no-ui", "--watch-stdin"}, flags...)...)
 	cmd.Stderr = t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	stdin, err := cmd.StdinPipe()

@@ -137,13 +137,13 @@ func (or *orders) late(verb string) string {
 
 // ordered by an operator through the ClusterFailover.
 func (or *orders) takeOrder(o workflows.MigrationOrder) {
-	if why := or.late(o.Verb); why != "" && o.Malformed() == "" {
-		or.intent.RefuseLate(o.ID, why)
-		or.beside.Go(or.ctx, func(ctx workflow.Context) { or.reportFrom(ctx, nil) })
-		return
-	}
-	if o.Malformed() != "" || or.st.Over() {
+	switch late := or.late(o.Verb); {
+	case o.Malformed() != "", late == "" && or.st.Over():
 		or.log.Warn("ignored an order that is malformed or late", "verb", o.Verb, "who", o.Who)
+		return
+	case late != "":
+		or.intent.RefuseLate(o.ID, late)
+		or.reportBeside()
 		return
 	}
 	or.dirty = true
@@ -171,7 +171,7 @@ func (or *orders) refuseUnwritten() {
 		return
 	}
 	or.intent.Refuse("release refused: nothing of Lifeboat's stands yet; cancel it instead")
-	or.beside.Go(or.ctx, func(ctx workflow.Context) { or.reportFrom(ctx, nil) })
+	or.reportBeside()
 }
 
 // cancel takes an order to stop; the first one is named as the cause. It replaces an older

@@ -123,6 +123,11 @@ func (re *reporter) withRefusal() string {
 // nothing: its next run adopts.
 func (re *reporter) report(result *record.Result) (heard bool) { return re.reportFrom(re.ctx, result) }
 
+// reportBeside reports from a handler, which does not wait.
+func (re *reporter) reportBeside() {
+	re.beside.Go(re.ctx, func(ctx workflow.Context) { re.reportFrom(ctx, nil) })
+}
+
 // reportFrom is report for a coroutine of its own, which may block on its own context only.
 func (re *reporter) reportFrom(ctx workflow.Context, result *record.Result) (heard bool) {
 	report := activities.MigrationReport{

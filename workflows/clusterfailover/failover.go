@@ -260,13 +260,12 @@ func (f *failover) nextWake() (time.Time, string) {
 			at, why = t, what
 		}
 	}
-	closes := slices.Contains([]phase.Failover{phase.FailoverSettling, phase.FailoverStopped}, f.st.Phase)
 	switch {
 	case f.evacuating():
 		f.nextInQueue(sooner)
-	case closes && f.st.Untainted.IsZero() && f.st.GoneAt.IsZero(): // a deleted cluster has no taint
+	case f.ending() && f.st.Untainted.IsZero() && f.st.GoneAt.IsZero(): // a deleted cluster has no taint
 		sooner(f.st.ClosedAt.Add(f.st.Terms.RestoreWait+time.Second), "restores have had their time: untaint")
-	case closes && len(f.st.PendingPurges) > 0:
+	case f.ending() && len(f.st.PendingPurges) > 0:
 		sooner(f.oldCopies.wake(), "old copies are late, or have had their time")
 	}
 	if f.enforcing() && !f.judgement.onlyCordons() {

@@ -35,6 +35,11 @@ func (r *run) enforcing() bool { return r.st.Terms.Mode == rules.ModeEnforce }
 
 func (r *run) closing() bool { return !r.st.ClosedAt.IsZero() }
 
+// ending reports whether nothing new begins, and what has begun is seen to its end.
+func (r *run) ending() bool {
+	return r.st.Phase == phase.FailoverSettling || r.st.Phase == phase.FailoverStopped
+}
+
 // evacuating reports whether bindings are dispatched.
 func (r *run) evacuating() bool {
 	return r.st.GoneAt.IsZero() && (r.st.Phase == phase.FailoverEvacuating || r.st.Phase == phase.FailoverEvacuated)

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 // loaders bounds how many objects Load creates at a time.

@@ -4,10 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
-	"github.com/stretchr/testify/require"
 )
 
 func TestTheDemonstrationIsMixedAndOnlyOneBindingHasNowhereToGo(t *testing.T) {

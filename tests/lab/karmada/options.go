@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/controllers"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/crds"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 )
 
 // MemberSpec describes a member cluster.

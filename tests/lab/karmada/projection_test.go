@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 // recorded is one line of a recording.

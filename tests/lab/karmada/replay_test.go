@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 // The bindings that are compared, in the order the operator wrote to them.

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 )
 
 // patience bounds every wait; machines can be slow.

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 // SeeCluster takes a cluster as it stands; gone says that it was deleted.

@@ -7,10 +7,11 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Journal keeps what was seen, in order of arrival. Its methods may be called at the same time.

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/members"
 )
 
 // story plays what the watches would tell, second by second.

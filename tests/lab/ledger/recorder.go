@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +13,9 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 const (

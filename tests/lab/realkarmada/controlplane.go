@@ -10,13 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/webhook"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/webhook"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 )
 
 const (

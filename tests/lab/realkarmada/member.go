@@ -9,9 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +20,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/server"
 )
 
 // member is one member cluster: four processes.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +15,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 const (

@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada"
-	"github.com/lifeboat-failover/lifeboat/tests/lab/manifests"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/manifests"
 )
 
 func TestAFolderThatIsNotALabsIsNeitherClaimedNorRemoved(t *testing.T) {

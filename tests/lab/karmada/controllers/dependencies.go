@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 // dependencyEvents wake the dependencies-distributor: whatever happens to a parent concerns its dependents.

@@ -5,9 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/scheduling"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // backoffSteps bounds the doubling of the delay after SchedulerErrors.

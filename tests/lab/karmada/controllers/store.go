@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/api"
 )
 
 const (

@@ -3,8 +3,9 @@ package crds_test
 import (
 	"testing"
 
-	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/crds"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lifeboat-failover/lifeboat/tests/lab/karmada/crds"
 )
 
 func TestEveryDefinitionIsCompleteAndTypedAtEveryLevel(t *testing.T) {
