@@ -343,7 +343,7 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 		says    string // none where it is empty
 	}{
 		"suspected: the first that moves bindings":   {phase: phase.FailoverSuspected, windows: []rules.Window{cordons, fast, slow}, fact: "Comes next", says: "failed at " + at(800)},
-		"recovering: the last whose taint stands":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400), well(cordons, 590)}, stand: "fast slow cordon", fact: "Comes next", says: "then Lifeboat's taints go at " + at(1300)},
+		"recovering: the last whose taint stands":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400), well(window("cordon", corev1.TaintEffectNoSchedule, 30, 3600), 590)}, stand: "fast slow cordon", fact: "Comes next", says: "then Lifeboat's taints go at " + at(1300)},
 		"recovering: not one that never stood":       {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), never}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
 		"recovering: none while one does not run":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast slow", fact: "Comes next"},
 		"recovering: what never stood runs or not":   {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
