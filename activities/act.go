@@ -7,7 +7,6 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
-	"github.com/lifeboat-failover/lifeboat/internal/placement"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
@@ -248,8 +247,8 @@ func (a actor) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada
 }
 
 // RemoveAgain takes the failed cluster out once more where the scheduler's blind
-// patch put it back while Lifeboat's task stands. It is no new eviction and needs no
-// permit, but it obeys halt and pause, and re-reads that the cluster still fails.
+// patch put it back while Lifeboat's task stands, or requests the reschedule again that such a decision ended. It is no
+// new eviction and needs no permit, but it obeys halt and pause, and re-reads that the cluster still fails.
 func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	since := a.clock.Start()
 	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String(), r.Unhealthy != nil); err != nil {
@@ -259,7 +258,7 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return a.act(ctx, "remove again from binding", r.MigrationRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
-		if !look.Held || !look.Targeted || look.TaskNote != "" {
+		if !look.Held || !look.Targeted && !look.Reschedule || look.TaskNote != "" {
 			return ActResult{End: ActAlready}, nil
 		}
 		c, known := find(fleet, r.Cluster, r.ClusterUID)
@@ -273,10 +272,9 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 		if since() >= within { // an operator may have halted the pacer since it answered
 			return refused(reason.PermitPassed, "the pacer's word is too old for the write"), nil
 		}
-		// The decision that put it back may have ended the reschedule of the eviction.
-		verdict := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: r.Cluster, Fleet: fleet, RoomUnknownOK: true, Karmada: a.settings.Karmada})
 		return written(a.Writer.Evict(ctx, EvictWrite{
-			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Purge: r.Purge, Reschedule: verdict.Reschedule,
+			Binding: b, Cluster: r.Cluster, Owner: r.Owner, Now: a.clock.Now(), Purge: r.Purge,
+			Reschedule: a.settings.preCheck(b, r.Cluster, fleet).NeedsReschedule(),
 		}))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
@@ -265,22 +266,54 @@ func earlier(b *karmada.Binding) {
 	b.Status.ObservedAffinity = "backup"
 }
 
-// A decision that had begun before the eviction puts the cluster back, and is later than the trigger of the eviction.
+// A decision that had begun before the eviction is later than the trigger of the eviction, and ends it: once its status is
+// written, a moment after its targets. Without targets of its own it finds the cluster among those that it has read.
 //
 // Rules: R4.7-20, R4.6-25.
 func TestRemoveAgain_AfterADecisionThatSpentTheTrigger_AsksForARescheduleAgain(t *testing.T) {
-	b := failing(t)
-	b.does(app(earlier), notReady("m3"))
-	require.Equal(t, activities.EvictWritten, b.evict().End)
-	b.pass(2 * time.Second)
-	b.does(app(func(x *karmada.Binding) {
-		x.Clusters, x.Status.LastScheduled, x.Status.ObservedAffinity = on("m1"), &b.now, "backup"
-	}))
-	r := b.evictRequest()
-	r.Permit = pace.Permit{}
-	require.Equal(t, activities.ActDone, must[activities.ActResult](b, activities.NameRemoveAgain, r).End)
-	after := b.world.Peek(appKey("app"))
-	require.True(t, after.RescheduleRequired(), "%v, last %v", after.RescheduleTriggeredAt, after.Status.LastScheduled)
+	back := func(x *karmada.Binding) { x.Clusters = on("m1") }
+	spent := func(at time.Time) func(*karmada.Binding) {
+		return func(x *karmada.Binding) { x.Status.LastScheduled = &at }
+	}
+	for name, c := range map[string]struct {
+		decided func(*bench)
+		end     activities.ActEnd // done, where it is empty
+		keeps   bool
+	}{
+		"put back":                        {decided: func(b *bench) { b.does(app(back), app(spent(b.now))) }},
+		"put back, its status unwritten":  {decided: func(b *bench) { b.does(app(back)) }},
+		"not put back":                    {decided: func(b *bench) { b.does(app(spent(b.now))) }},
+		"not put back, a survivor came":   {decided: func(b *bench) { b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.Clusters = on("m3") })) }, end: activities.ActAlready, keeps: true},
+		"not put back, the trigger holds": {end: activities.ActAlready, keeps: true},
+		"not put back, its group fits":    {decided: func(b *bench) { b.does(app(spent(b.now)), func(b *bench) { b.world.SetReady("m3", true) }) }, end: activities.ActAlready, keeps: true},
+		"not put back, it is paused by halt": {decided: func(b *bench) {
+			b.does(app(spent(b.now)))
+			b.mayRemove = func() error { return errors.New("halted") }
+		}, end: activities.ActRefused, keeps: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := failing(t)
+			b.does(app(earlier), notReady("m3"))
+			require.Equal(t, activities.EvictWritten, b.evict().End)
+			b.pass(2 * time.Second)
+			b.does(app(func(x *karmada.Binding) {
+				x.Clusters, x.Status.ObservedAffinity, x.Status.LastScheduled = nil, "backup", new(b.now.Add(-time.Hour))
+				x.Status.Scheduled = &karmada.Condition{Status: corev1.ConditionFalse, Reason: proof.ScheduledNoClusterFit}
+			}))
+			b.does(c.decided)
+			before := b.world.Peek(appKey("app"))
+			r := b.evictRequest()
+			r.Permit = pace.Permit{}
+			require.Equal(t, cmp.Or(c.end, activities.ActDone), must[activities.ActResult](b, activities.NameRemoveAgain, r).End)
+			after := b.world.Peek(appKey("app"))
+			require.Equal(t, before.Tasks[0].Replicas, after.Tasks[0].Replicas)
+			if c.keeps {
+				require.Equal(t, before.RescheduleTriggeredAt, after.RescheduleTriggeredAt)
+				return
+			}
+			require.True(t, after.RescheduleTriggeredAt.After(b.now) && after.RescheduleRequired(), "%v, last %v", after.RescheduleTriggeredAt, after.Status.LastScheduled)
+		})
+	}
 }
 
 // The write asks for a reschedule by what it has just read: a survivor that came since the

@@ -63,11 +63,17 @@ func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster strin
 	}
 	check.Dependents = b.PropagateDeps && karmada.DependenciesOf(b).Any()
 	check.Follows = proof.Follows(b)
-	return j.judgeWhere(ctx, placement.PreCheckInput{
-		Binding: b, Failing: cluster, Fleet: ask.fleet, Evacuating: evacuating(ask.fleet, cluster),
-		RoomUnknownOK: j.settings.RoomUnknownOK, RoomForStaticWeights: j.settings.RoomForStaticWeights,
-		Margin: j.settings.RoomMargin, Karmada: j.settings.Karmada, Reserved: ask.room.For(b.Key, ask.fleet),
-	}, ask, check)
+	in := j.settings.preCheck(b, cluster, ask.fleet)
+	in.Reserved = ask.room.For(b.Key, ask.fleet)
+	return j.judgeWhere(ctx, in, ask, check)
+}
+
+// preCheck is what decides whether there is somewhere to go, with nothing reserved.
+func (s Settings) preCheck(b *karmada.Binding, cluster string, fleet []karmada.Cluster) placement.PreCheckInput {
+	return placement.PreCheckInput{
+		Binding: b, Failing: cluster, Fleet: fleet, Evacuating: evacuating(fleet, cluster),
+		RoomUnknownOK: s.RoomUnknownOK, RoomForStaticWeights: s.RoomForStaticWeights, Margin: s.RoomMargin, Karmada: s.Karmada,
+	}
 }
 
 // absent says that a binding is not on the cluster, or goes by itself; of no reason otherwise.

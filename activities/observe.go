@@ -65,7 +65,9 @@ type Observation struct {
 	// StateWaived: an operator has it go on without its state, for as long as the source is away.
 	StateWaived bool           `json:"stateWaived,omitempty"`
 	Placed      reason.Verdict `json:"placed"`
-	Health      reason.Verdict `json:"health"`
+	// Reschedule: the scheduler finds no cluster, and the reschedule that would find one is not pending any more.
+	Reschedule bool           `json:"reschedule,omitempty"`
+	Health     reason.Verdict `json:"health"`
 	// Answered: the scheduler has answered Lifeboat's eviction.
 	Answered reason.Verdict `json:"answered"`
 	// Observed: the scheduler has observed the generation, or looks at the binding no more.
@@ -166,6 +168,7 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	o.FenceStands = known && r.Fence.Stands(source)
 	o.StateWaived = known && r.Fence.WaivesState(source)
 	o.Placed = proof.Placed(b, r.Cluster)
+	o.Reschedule = o.Placed.Reason == reason.NoClusterFit && !b.RescheduleRequired() && a.settings.preCheck(b, r.Cluster, fleet).NeedsReschedule()
 	var err error
 	if o.Health, err = a.health(ctx, o.Placed, proof.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),

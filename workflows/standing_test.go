@@ -7,12 +7,14 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	sdk "go.temporal.io/api/sdk/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // by is who orders, and why, about whom.
@@ -233,6 +235,49 @@ func TestNothingIsTakenOutAgainOfABindingThatIsPaused(t *testing.T) {
 	again := s.world.Log("evict")
 	require.Len(t, again, 2, "%v", ops(s))
 	require.GreaterOrEqual(t, again[1].At.Sub(storyBegins), 8*time.Minute)
+}
+
+// A decision that the scheduler had begun before the eviction ends the reschedule without placing anything, and nobody but
+// Lifeboat would request it again. A binding that an operator has paused waits for that.
+// Rules: R4.7-20, R4.4-15.
+func TestARescheduleThatAnOlderDecisionEndedIsRequestedAgain(t *testing.T) {
+	for name, paused := range map[string]bool{"at once": false, "once it is resumed": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			key := s.bind("app", []string{"m1"}, "m1", "m2")
+			s.world.Change(key, func(b *karmada.Binding) {
+				b.Placement.ClusterAffinity = nil
+				b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{
+					{AffinityName: "primary", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m2"}}},
+					{AffinityName: "backup", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m1"}}},
+				}
+				b.Status.ObservedAffinity = "backup"
+			})
+			s.world.ScheduleAfter = time.Hour
+			s.onEvict(func() {
+				s.world.Change(key, func(b *karmada.Binding) {
+					b.Status.LastScheduled = new(b.RescheduleTriggeredAt.Add(time.Second))
+					b.Status.Scheduled = &karmada.Condition{
+						Type: "Scheduled", Status: corev1.ConditionFalse, Reason: proof.ScheduledNoClusterFit, LastTransition: *b.Status.LastScheduled,
+					}
+				})
+				if paused {
+					s.ordered(workflows.UpdatePause, by(queue.ScopeOf(key)))
+				}
+				s.world.ScheduleAfter = time.Second
+			})
+			s.outage(12 * time.Minute)
+			s.at(8*time.Minute, func() {
+				if paused {
+					require.Len(t, s.world.Log("evict"), 1, "%v", ops(s))
+					s.ordered(workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))})
+				}
+			})
+			require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+			require.Len(t, s.world.Log("evict"), 2, "%v", ops(s))
+			require.Equal(t, []karmada.TargetCluster{{Name: "m2", Replicas: 2}}, s.world.Peek(key).Clusters)
+		})
+	}
 }
 
 // Rules: R4.4-16.

@@ -39,8 +39,12 @@ func PreCheck(in PreCheckInput) reason.Verdict {
 		}
 		return in.search(in.groups(), false)
 	}
-	// Only an eviction that leaves nothing may trigger a reschedule, which begins
-	// again at the first group: with survivors it would divide from scratch.
+	return in.leaving()
+}
+
+// leaving judges an eviction that leaves nothing. Only such a one may trigger a reschedule, which begins
+// again at the first group: with survivors it would divide from scratch.
+func (in PreCheckInput) leaving() reason.Verdict {
 	if in.looksAgain() {
 		if v := in.search(in.groups(), false); v.OK || in.Binding.ObservedGroup() == 0 {
 			return v
@@ -48,6 +52,10 @@ func PreCheck(in PreCheckInput) reason.Verdict {
 	}
 	return in.rescheduled()
 }
+
+// NeedsReschedule reports whether only a reschedule places a binding from which the cluster is or will be taken,
+// whatever the scheduler has yet to write.
+func (in PreCheckInput) NeedsReschedule() bool { return in.emptied() && in.leaving().Reschedule }
 
 // rescheduled judges an eviction with a reschedule.
 func (in PreCheckInput) rescheduled() reason.Verdict {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
@@ -391,13 +392,22 @@ func TestARescheduleIsAskedForOnlyWhereNothingSurvives(t *testing.T) {
 				if tc.change != nil {
 					tc.change(b)
 				}
-				v := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...)})
+				in := placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...)}
+				v := placement.PreCheck(in)
 				require.Equal(t, tc.want && !survives, v.Reschedule, "survivors %v: %s", survivors, v.Message)
 				require.False(t, v.Reschedule && !v.OK)
 
+				require.Equal(t, v.Reschedule, in.NeedsReschedule())
+				pending := *b // between the two writes of a decision that ends it
+				pending.RescheduleTriggeredAt = new(b.Status.LastScheduled.Add(time.Second))
+				in.Binding = &pending
+				require.Equal(t, reason.SchedulingPending, placement.PreCheck(in).Reason)
+				require.Equal(t, v.Reschedule, in.NeedsReschedule())
+				in.Binding = b
+
 				b.Status.LastScheduled = nil // by a scheduler before v1.10: it never reschedules
-				never := placement.PreCheck(placement.PreCheckInput{Binding: b, Failing: "m1", Fleet: append(fleet(cluster("m1", notReady)), tc.fleet...)})
-				require.False(t, never.Reschedule)
+				never := placement.PreCheck(in)
+				require.False(t, never.Reschedule || in.NeedsReschedule())
 				if v.Reschedule {
 					require.Equal(t, reason.SchedulingPending, never.Reason)
 				} else {

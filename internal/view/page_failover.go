@@ -23,7 +23,7 @@ func WindowLines(w rules.Windows, standing []karmada.AddedTaint, virtual []corev
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
 			Stands: karmada.HasTaint(virtual, one.Taint.Key, one.Taint.Effect) || slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
-				return a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
+				return rules.KeyOf(a) == one.Key() || one.Matching && a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 			}),
 			Moves: karmada.Triggers(one.Taint.Effect),
 		})
@@ -252,7 +252,7 @@ func (v Failover) comesNext() string {
 	case phase.FailoverEvacuated:
 		return "nothing to do but wait: for the cluster to come back, or for what is blocked to get somewhere to go"
 	case phase.FailoverRecovering:
-		return v.windowNext("is taken as recovered: what is unplaced is put back, then Lifeboat's taints go", v.lastEnd(evacuates))
+		return v.recoveryNext()
 	case phase.FailoverSettling:
 		return fmt.Sprintf("%s still to finish, then this closes", reason.Count(v.Counts.Moving+v.Counts.Unproven, "move"))
 	case phase.FailoverStopped:
@@ -270,13 +270,22 @@ func (v Failover) cordonNext() string {
 	return v.windowNext("is uncordoned", v.lastEnd(cordons))
 }
 
+// recoveryNext is what a recovering cluster waits for: its failure, where another rule confirms that before.
+func (v Failover) recoveryNext() string {
+	end, fails := v.lastEnd(evacuates), v.failsAt()
+	if !fails.IsZero() && (end.IsZero() || fails.Before(end)) {
+		return v.windowNext("is confirmed as failed", fails)
+	}
+	return v.windowNext("is taken as recovered: what is unplaced is put back, then Lifeboat's taints go", end)
+}
+
 func evacuates(w WindowLine) bool { return w.Moves && w.Stands }
 func cordons(w WindowLine) bool   { return !w.Moves }
 
-// failsAt is the earliest end of the windows that match and move bindings; zero without one.
+// failsAt is the earliest end of the windows that match now and move bindings; zero without one.
 func (v Failover) failsAt() (first time.Time) {
 	for _, w := range v.Windows {
-		if w.Moves && w.Matching && (first.IsZero() || w.Deadline.Before(first)) {
+		if w.Moves && w.Matching && !w.waits(v.Now) && (first.IsZero() || w.Deadline.Before(first)) {
 			first = w.Deadline
 		}
 	}
@@ -288,7 +297,7 @@ func (v Failover) lastEnd(is func(WindowLine) bool) (last time.Time) {
 	for _, w := range v.Windows {
 		switch {
 		case !is(w):
-		case w.Matching, w.Idle && w.Stands:
+		case w.Matching, w.Stands && (w.Idle || w.waits(v.Now)):
 			return time.Time{}
 		case w.Stands && w.Deadline.After(last):
 			last = w.Deadline

@@ -243,20 +243,30 @@ func (w WindowLine) state() string {
 	case w.Idle:
 		state = "neither add nor remove"
 	}
-	if w.State == rules.Undecided || w.State == rules.Lapsed {
+	if w.unknown() {
 		state += " (unknown now)"
 	}
 	return state
 }
 
+// unknown reports whether its conditions cannot be decided now.
+func (w WindowLine) unknown() bool { return w.State == rules.Undecided || w.State == rules.Lapsed }
+
+// waits reports whether its window is over, and ends with nothing as long as its conditions cannot be decided.
+func (w WindowLine) waits(now time.Time) bool { return w.unknown() && !w.Deadline.After(now) }
+
 func (w WindowLine) then(now time.Time) string {
 	switch {
 	case w.Matching && w.Stands:
 		return "tainted"
+	case w.Matching && w.waits(now):
+		return "taint as soon as that is known"
 	case w.Matching:
 		return "taint at " + Moment(w.Deadline, now)
 	case w.Stands && w.Idle:
 		return "tainted until its removeOnConditions match"
+	case w.Stands && w.waits(now):
+		return "tainted until that is known"
 	case w.Stands:
 		return "untaint at " + Moment(w.Deadline, now)
 	default:

@@ -55,7 +55,7 @@ func evacuating() view.Failover {
 		},
 		Windows: view.WindowLines(rules.Windows{
 			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: fixtures.T0},
-		}, []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}, nil),
+		}, []karmada.AddedTaint{{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect}}, nil),
 		PendingPurge: []record.PendingPurge{{Key: karmada.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
 	}
 }
@@ -70,7 +70,7 @@ func failoverPages() map[string]view.Failover {
 	bare := view.Failover{Cluster: "member1", Mode: rules.ModeEnforce, Now: fixtures.At(600), Since: fixtures.T0, Attempt: 1, Entered: fixtures.At(590)}
 	suspected := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Undecided, Matching: true, Since: fixtures.At(500)}}
 	well := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Mismatches, Since: fixtures.At(580)}}
-	ours := []karmada.AddedTaint{{Key: failedTaint.Key, Effect: failedTaint.Effect}}
+	ours := []karmada.AddedTaint{{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect}}
 	return map[string]view.Failover{
 		"evacuating": plain,
 		"evacuating-paused": changed(plain, func(v *view.Failover) {
@@ -331,8 +331,15 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 		w.Last, w.Matching, w.Idle = rules.Neither, false, true
 		return w
 	}
-	cordons, slow := window("cordon", corev1.TaintEffectNoSchedule, 30, 60), window("slow", corev1.TaintEffectNoExecute, 600, 900)
+	unknown := func(w rules.Window) rules.Window {
+		w.Last = rules.Undecided
+		return w
+	}
+	late, over := window("late", corev1.TaintEffectNoExecute, 150, 60), window("over", corev1.TaintEffectNoExecute, 90, 60)
 	fast := window("fast", corev1.TaintEffectNoExecute, 300, 180)
+	twin := well(fast, 590)
+	twin.Rule = "twin"
+	cordons, slow := window("cordon", corev1.TaintEffectNoSchedule, 30, 60), window("slow", corev1.TaintEffectNoExecute, 600, 900)
 	never := well(slow, 0)
 	at := func(seconds int) string { return view.Moment(fixtures.At(seconds), fixtures.At(600)) }
 	for name, c := range map[string]struct {
@@ -341,17 +348,25 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 		stand   string
 		fact    string
 		says    string // none where it is empty
+		only    rules.Mode
 	}{
-		"suspected: the first that moves bindings":   {phase: phase.FailoverSuspected, windows: []rules.Window{cordons, fast, slow}, fact: "Comes next", says: "failed at " + at(800)},
-		"recovering: the last whose taint stands":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400), well(window("cordon", corev1.TaintEffectNoSchedule, 30, 3600), 590)}, stand: "fast slow cordon", fact: "Comes next", says: "then Lifeboat's taints go at " + at(1300)},
-		"recovering: not one that never stood":       {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), never}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
-		"recovering: none while one does not run":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast slow", fact: "Comes next"},
-		"recovering: what never stood runs or not":   {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
-		"cordoned: the last cordon that stands":      {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), never}, stand: "cordon", fact: "Comes next", says: "uncordoned at " + at(650)},
-		"cordoned: its failure, where one runs":      {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), slow}, stand: "cordon", fact: "Comes next", says: "failed at " + at(1100)},
-		"cordoned: none while its rule matches":      {phase: phase.FailoverCordoned, windows: []rules.Window{cordons, never}, stand: "cordon", fact: "Comes next"},
-		"it ends with the longest of those":          {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, never, window("cordon", corev1.TaintEffectNoSchedule, 0, 3600)}, stand: "fast cordon", fact: "Ends", says: "healthy for 3m"},
-		"it ends with one that is due and not there": {phase: phase.FailoverConfirmed, windows: []rules.Window{window("fast", corev1.TaintEffectNoExecute, 0, 180)}, fact: "Ends", says: "healthy for 3m"},
+		"suspected: the first that moves bindings":    {phase: phase.FailoverSuspected, windows: []rules.Window{cordons, fast, slow}, fact: "Comes next", says: "failed at " + at(800)},
+		"recovering: the last whose taint stands":     {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400), well(window("cordon", corev1.TaintEffectNoSchedule, 30, 3600), 590)}, stand: "fast slow cordon", fact: "Comes next", says: "then Lifeboat's taints go at " + at(1300)},
+		"recovering: not one that never stood":        {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), never}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"recovering: none while one does not run":     {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast slow", fact: "Comes next"},
+		"recovering: what never stood runs or not":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"suspected: not one that is unknown now":      {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(over), slow}, fact: "Comes next", says: "failed at " + at(1100)},
+		"suspected: none that is over and unknown":    {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(over)}, fact: "Comes next"},
+		"suspected: one that is unknown and not over": {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(late)}, fact: "Comes next", says: "failed at " + at(650)},
+		"recovering: another rule confirms before":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(slow, 500), late}, stand: "slow", fact: "Comes next", says: "failed at " + at(650)},
+		"recovering: another rule is too late":        {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), slow}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"recovering: none while it is unknown":        {phase: phase.FailoverRecovering, windows: []rules.Window{unknown(well(late, 500))}, stand: "late", fact: "Comes next"},
+		"recovering: the end of another's taint":      {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), twin}, stand: "fast", fact: "Comes next", says: "go at " + at(680), only: rules.ModeEnforce},
+		"cordoned: the last cordon that stands":       {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), never}, stand: "cordon", fact: "Comes next", says: "uncordoned at " + at(650)},
+		"cordoned: its failure, where one runs":       {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), slow}, stand: "cordon", fact: "Comes next", says: "failed at " + at(1100)},
+		"cordoned: none while its rule matches":       {phase: phase.FailoverCordoned, windows: []rules.Window{cordons, never}, stand: "cordon", fact: "Comes next"},
+		"it ends with the longest of those":           {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, never, window("cordon", corev1.TaintEffectNoSchedule, 0, 3600)}, stand: "fast cordon", fact: "Ends", says: "healthy for 3m"},
+		"it ends with one that is due and not there":  {phase: phase.FailoverConfirmed, windows: []rules.Window{window("fast", corev1.TaintEffectNoExecute, 0, 180)}, fact: "Ends", says: "healthy for 3m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			windows := rules.Windows{}
@@ -360,13 +375,16 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 			for _, w := range c.windows {
 				windows[w.Key()] = w
 				if strings.Contains(c.stand, w.Rule) {
-					ours = append(ours, karmada.AddedTaint{Key: w.Taint.Key, Effect: w.Taint.Effect})
+					ours = append(ours, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
 					would = append(would, corev1.Taint{Key: w.Taint.Key, Effect: w.Taint.Effect})
 				}
 			}
 			for mode, lines := range map[rules.Mode][]view.WindowLine{
 				rules.ModeEnforce: view.WindowLines(windows, ours, nil), rules.ModeObserve: view.WindowLines(windows, nil, would),
 			} {
+				if c.only != "" && c.only != mode {
+					continue // a taint that would stand is no rule's
+				}
 				v := view.Failover{Cluster: "m1", Now: fixtures.At(600), Mode: mode, Phase: c.phase, Reason: reason.ConditionsMatch, Windows: lines}
 				page := view.FailoverPage(v)
 				if c.says == "" {

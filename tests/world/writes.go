@@ -59,14 +59,15 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Bindi
 			dropTask(b, r.Back.Name)
 			b.Clusters = append(b.Clusters, *r.Back)
 		}
-		target, at := b.Target(r.Cluster)
-		replicas := int32(0)
-		if at >= 0 {
+		task, _ := b.TaskFor(r.Cluster)
+		var replicas int32
+		if target, at := b.Target(r.Cluster); at >= 0 {
 			replicas = target.Replicas
 			b.Clusters = slices.Delete(b.Clusters, at, at+1)
+		} else if task != nil && task.Replicas != nil {
+			replicas = *task.Replicas
 		}
 		reschedule(b, r.Reschedule, r.Now)
-		task, _ := b.TaskFor(r.Cluster)
 		if work, stands := w.StandingWork(b.Key, r.Cluster); stands && task == nil {
 			w.heldWorks[r.Owner] = work
 		}
@@ -76,12 +77,14 @@ func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Bindi
 	})
 }
 
-// reschedule triggers a schedule from scratch, later than the last decision.
+// reschedule triggers a schedule from scratch, later than the last decision; where the scheduler looks each time, than
+// a decision that it has begun, too.
 func reschedule(b *karmada.Binding, wanted bool, at time.Time) {
 	if !wanted {
 		return
 	}
-	if last := b.Status.LastScheduled; last != nil && !at.After(*last) {
+	at = at.Add(time.Second)
+	if last := b.Status.LastScheduled; last != nil && (b.Divides() || !at.After(*last)) {
 		at = last.Add(time.Second)
 	}
 	b.RescheduleTriggeredAt = &at

@@ -209,6 +209,8 @@ func (h *random) observation() activities.Observation {
 	}
 	if o.Placed.OK {
 		o.Targets, o.On = []string{"m2"}, []karmada.TargetCluster{{Name: "m2", Replicas: 2}}
+	} else {
+		o.Reschedule = h.in(10)
 	}
 	if h.in(70) {
 		o.OldWork = &karmada.Work{Namespace: "karmada-es-m1", Name: "cart", UID: "w"}

@@ -81,6 +81,7 @@ func (m *migration) place() {
 		return
 	}
 	obeyed := m.obeys(o)
+	cause, why := m.olderDecision(o)
 	switch {
 	case obeyed:
 	case o.Placed.OK:
@@ -88,11 +89,11 @@ func (m *migration) place() {
 			m.looks.carried = &o
 		}
 		m.placed(o)
-	case o.Targeted && m.st.Paused != nil:
-		m.note(reason.Paused, "the scheduler put "+m.st.Ref.Cluster+" back; paused by "+m.st.Paused.Line())
+	case cause != reason.None && m.st.Paused != nil:
+		m.note(reason.Paused, why+"; paused by "+m.st.Paused.Line())
 		m.wait(m.st.Terms.HealthPoll, "wait until "+m.st.Ref.Key.String()+" is resumed")
-	case o.Targeted:
-		m.removeAgain()
+	case cause != reason.None:
+		m.removeAgain(cause, why)
 	default:
 		m.note(o.Placed.Reason, o.Placed.Message)
 		m.overdue("the scheduler has not placed it")
@@ -100,11 +101,21 @@ func (m *migration) place() {
 	}
 }
 
-// removeAgain takes the cluster out that the scheduler's late patch put back. An application that is not Unhealthy
-// there any more stays: the binding is put back.
-func (m *migration) removeAgain() {
-	m.note(reason.PutBack, "the scheduler put "+m.st.Ref.Cluster+" back; removing it again")
-	ctx := flow.Doing(m.ctx, "remove "+m.st.Ref.Cluster+" again from "+m.st.Ref.Key.String()+": the scheduler put it back")
+// olderDecision says what a decision of the scheduler that is older than the eviction has undone, of no reason for nothing.
+func (m *migration) olderDecision(o activities.Observation) (cause reason.Reason, why string) {
+	switch {
+	case o.Targeted:
+		return reason.PutBack, "the scheduler put " + m.st.Ref.Cluster + " back"
+	case o.Reschedule:
+		return reason.NoClusterFit, "an older decision of the scheduler ended the reschedule"
+	}
+	return reason.None, ""
+}
+
+// removeAgain evicts once more after such a decision. An application that is not Unhealthy there any more stays: the binding is put back.
+func (m *migration) removeAgain(cause reason.Reason, why string) {
+	m.note(cause, why+"; evicting again")
+	ctx := flow.Doing(m.ctx, "evict "+m.st.Ref.Key.String()+" again from "+m.st.Ref.Cluster+": "+why)
 	ref := activities.MigrationRef{ // a task that is left to an operator stays so, though one named the binding
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Mode: m.st.Ref.Mode, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
@@ -118,7 +129,7 @@ func (m *migration) removeAgain() {
 		m.note(reason.Unreachable, err.Error())
 	case out.End == activities.ActDone:
 		m.st.Ref.Generation = out.Generation
-		m.acted(record.AuditBindingRemoved, record.Audit{Reason: reason.PutBack})
+		m.acted(record.AuditBindingRemoved, record.Audit{Reason: cause})
 		return
 	case refused && out.Reason == reason.Healed && !m.orders.justRefused():
 		m.on(phase.EventReturned)
@@ -126,6 +137,6 @@ func (m *migration) removeAgain() {
 	case refused:
 		m.note(out.Reason, out.Message)
 	}
-	m.overdue("the scheduler puts " + m.st.Ref.Cluster + " back, and it is not taken out again")
-	m.wait(m.st.Terms.Recheck, "try again to remove "+m.st.Ref.Cluster)
+	m.overdue(why + ", and it is not evicted again")
+	m.wait(m.st.Terms.Recheck, "evict again from "+m.st.Ref.Cluster)
 }
