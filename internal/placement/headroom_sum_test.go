@@ -60,6 +60,39 @@ func TestAHeadroomThatGrowsAnswersAsOneMadeAtOnce(t *testing.T) {
 	})
 }
 
+// Only what a migration of the binding itself works on reserves room.
+// Rules: R4.6-17.
+func TestHeadroom_TasksThatNobodyWorksOn_ReserveNothing(t *testing.T) {
+	fleet := []karmada.Cluster{{Name: "m2", Conditions: []karmada.Condition{{Type: karmada.ConditionReady, Status: corev1.ConditionTrue}}}}
+	for name, c := range map[string]struct {
+		change   func(*karmada.Task)
+		reserves bool
+	}{
+		"evicted":             {reserves: true},
+		"kept":                {change: func(x *karmada.Task) { x.Reason = karmada.TaskReasonKept }},
+		"left to an operator": {change: func(x *karmada.Task) { x.Reason = karmada.TaskReasonNeedsOperator }},
+		"held for a parent":   {change: func(x *karmada.Task) { x.Reason = karmada.TaskReasonDependent }},
+		"a ban":               {change: func(x *karmada.Task) { x.Reason = karmada.TaskReasonBanned }},
+		"another producer's":  {change: func(x *karmada.Task) { x.Producer = "TaintManager" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &karmada.Binding{
+				Key: karmada.BindingKey{Namespace: "shop", Name: "app"}, Replicas: 4, Workload: true,
+				Placement: &karmada.Placement{ReplicaScheduling: &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided, DivisionPreference: karmada.DivisionAggregated}},
+				Request:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
+				Tasks:     []karmada.Task{{FromCluster: "m1", Producer: karmada.Producer, Reason: karmada.TaskReason}},
+				Clusters:  []karmada.TargetCluster{{Name: "m2", Replicas: 3}},
+			}
+			if c.change != nil {
+				c.change(&b.Tasks[0])
+			}
+			room := NewHeadroom()
+			room.Add(b)
+			require.Equal(t, c.reserves, len(told(room.For(karmada.BindingKey{Name: "another"}, fleet))) > 0)
+		})
+	}
+}
+
 // told are reservations as text: quantities remember how they came about.
 func told(r Reservations) map[string]string {
 	out := map[string]string{}

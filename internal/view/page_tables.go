@@ -130,6 +130,7 @@ var remedies = map[reason.Reason]string{
 	reason.StateNotCarried:       "set purgeMode Directly and one target in its policy, or let it go without its state",
 	reason.StateNotCollected:     "let its old copy report a status, or let it go without its state",
 	reason.StateUnreadable:       "repair the rule of its statePreservation, or let it go without its state",
+	reason.SchedulingPending:     "find out what karmada-scheduler waits for: its condition Scheduled, and its log",
 	reason.SchedulingSuspended:   "end its spec.suspension.scheduling",
 	reason.DispatchingSuspended:  "end its spec.suspension.dispatching",
 	reason.ComponentsUnsized:     "give its components resource requests",
