@@ -78,10 +78,10 @@ func (j *judge) frozen(cluster string, b *karmada.Binding) bool {
 	return at >= 0 && reflect.DeepEqual(j.s.schedule.Bindings[at].tolerations(), now)
 }
 
-// listLost notes for how long a failover waited in vain for the answer to an activity: a list has many pages, and the
-// answer to each can be lost several times.
+// listLost notes for how long a failover waited in vain for the answer to an activity: a list, and the look for hold tasks
+// before it, have many pages, and the answer to each can be lost several times.
 func (j *judge) listLost(id, name string, took time.Duration) {
-	if name == activities.NameListTargeting {
+	if name == activities.NameListTargeting || name == activities.NameFindOrphans {
 		j.listsLost[id] += took
 	}
 }
