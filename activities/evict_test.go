@@ -286,6 +286,24 @@ func TestRemoveAgain_AfterADecisionThatSpentTheTrigger_AsksForARescheduleAgain(t
 		"not put back, a survivor came":   {decided: func(b *bench) { b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.Clusters = on("m3") })) }, end: activities.ActAlready, keeps: true},
 		"not put back, the trigger holds": {end: activities.ActAlready, keeps: true},
 		"not put back, its group fits":    {decided: func(b *bench) { b.does(app(spent(b.now)), func(b *bench) { b.world.SetReady("m3", true) }) }, end: activities.ActAlready, keeps: true},
+		"not put back, it could not be scheduled": {decided: func(b *bench) {
+			b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.Status.Scheduled.Reason = "Unschedulable" }))
+		}},
+		"not put back, the scheduler is content": {decided: func(b *bench) {
+			b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.Status.Scheduled.Status = corev1.ConditionTrue }))
+		}},
+		"not put back, a placement is pending": {decided: func(b *bench) {
+			b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.PlacementPending = true }))
+		}, end: activities.ActAlready, keeps: true},
+		"not put back, it has no replicas": {decided: func(b *bench) {
+			b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.Replicas, x.HasRequirements = 0, true }))
+		}, end: activities.ActAlready, keeps: true},
+		"not put back, it is suspended": {decided: func(b *bench) {
+			b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.SchedulingSuspended = true }))
+		}, end: activities.ActAlready, keeps: true},
+		"not put back, its placement cannot be read": {decided: func(b *bench) {
+			b.does(app(spent(b.now)), app(func(x *karmada.Binding) { x.Malformed, x.Placement = "spec.placement", nil }))
+		}, end: activities.ActRefused, keeps: true},
 		"not put back, it is paused by halt": {decided: func(b *bench) {
 			b.does(app(spent(b.now)))
 			b.mayRemove = func() error { return errors.New("halted") }

@@ -29,6 +29,8 @@ type MigrationRef struct {
 	// Written is when Lifeboat's eviction was known to stand; Generation what it left.
 	Written    time.Time `json:"written,omitzero"`
 	Generation int64     `json:"generation,omitempty"`
+	// Again is when the eviction was last written again; zero where it was not.
+	Again time.Time `json:"again,omitzero"`
 	// Fence is what proves the old copy of a Directly move dead, nil without.
 	Fence *proof.Fence `json:"fence,omitempty"`
 	// OldWork is the Work that was held, nil where it is not known by uid.
@@ -65,7 +67,7 @@ type Observation struct {
 	// StateWaived: an operator has it go on without its state, for as long as the source is away.
 	StateWaived bool           `json:"stateWaived,omitempty"`
 	Placed      reason.Verdict `json:"placed"`
-	// Reschedule: the scheduler finds no cluster, and the reschedule that would find one is not pending any more.
+	// Reschedule: only a reschedule places it, and none is pending.
 	Reschedule bool           `json:"reschedule,omitempty"`
 	Health     reason.Verdict `json:"health"`
 	// Answered: the scheduler has answered Lifeboat's eviction.
@@ -168,7 +170,7 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	o.FenceStands = known && r.Fence.Stands(source)
 	o.StateWaived = known && r.Fence.WaivesState(source)
 	o.Placed = proof.Placed(b, r.Cluster)
-	o.Reschedule = o.Placed.Reason == reason.NoClusterFit && !b.RescheduleRequired() && a.settings.preCheck(b, r.Cluster, fleet).NeedsReschedule()
+	o.Reschedule = a.settings.needsReschedule(o, b, fleet, r.Cluster)
 	var err error
 	if o.Health, err = a.health(ctx, o.Placed, proof.HealthInput{
 		Binding: b, Failed: r.Cluster, Baseline: r.baseline(b), Suspect: suspects(fleet, b, r.Cluster),
@@ -182,6 +184,14 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	matching, err := a.cordoning(ctx, source)
 	o.StraightBack = known && proof.TakesStraightBack(b, source, matching)
 	return o, err
+}
+
+// needsReschedule reports whether a binding that has left the cluster waits for a reschedule that nobody requested, or
+// that an older decision of the scheduler has ended.
+func (s Settings) needsReschedule(o Observation, b *karmada.Binding, fleet []karmada.Cluster, cluster string) bool {
+	left := o.Held && !o.Targeted && !o.Placed.OK
+	waits := b.RescheduleRequired() || b.PlacementPending || b.Replicas == 0 && b.HasRequirements && len(b.Components) == 0
+	return left && !waits && s.preCheck(b, cluster, fleet).NeedsReschedule()
 }
 
 // cordoning are the windows of the rules that match now, where one of them has put a NoSchedule taint.
@@ -237,15 +247,15 @@ func (a observer) answered(b *karmada.Binding, r MigrationRef) reason.Verdict {
 		// the newest generation.
 		wrote = b.Generation
 	}
-	v := proof.Answered(b, wrote)
+	v := proof.Answered(b, wrote, r.Again)
 	if v.OK || r.Written.IsZero() {
 		return v
 	}
 	waited := func(since time.Time) bool { return a.now().Sub(since) >= a.settings.Terms.RestoreWait }
 	switch ignored := proof.Ignored(b); {
-	case ignored != "" && waited(r.Written):
+	case ignored != "" && waited(pace.Later(r.Written, r.Again)):
 		return reason.Verdict{OK: true, Message: ignored}
-	case karmada.ScheduledFalse(b) && waited(pace.Later(r.Written, b.Status.Scheduled.LastTransition)):
+	case karmada.ScheduledFalse(b) && waited(pace.Later(pace.Later(r.Written, r.Again), b.Status.Scheduled.LastTransition)):
 		return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since Lifeboat's write"}
 	}
 	return v

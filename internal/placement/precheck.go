@@ -54,8 +54,11 @@ func (in PreCheckInput) leaving() reason.Verdict {
 }
 
 // NeedsReschedule reports whether only a reschedule places a binding from which the cluster is or will be taken,
-// whatever the scheduler has yet to write.
-func (in PreCheckInput) NeedsReschedule() bool { return in.emptied() && in.leaving().Reschedule }
+// whatever the scheduler has yet to write. What it would not place at all, or not by rules that are known, needs none.
+func (in PreCheckInput) NeedsReschedule() bool {
+	unsupported, _ := rules.UnsupportedShape(in.Binding)
+	return unsupported == reason.None && in.emptied() && in.leaving().Reschedule
+}
 
 // rescheduled judges an eviction with a reschedule.
 func (in PreCheckInput) rescheduled() reason.Verdict {

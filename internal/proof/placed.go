@@ -99,16 +99,17 @@ func addsUp(b *karmada.Binding) bool {
 
 // Answered reports whether the scheduler has answered Lifeboat's eviction: it has observed
 // the generation that Lifeboat's write made, or a later one, or it said Scheduled=False
-// after Lifeboat's hold task began. A Scheduled=False that is older may be an answer too,
-// but only time shows that: the caller waits for restoreWait.
-func Answered(b *karmada.Binding, sinceGeneration int64) reason.Verdict {
+// after Lifeboat's hold task began and the eviction was last written again. A Scheduled=False that is older may be an
+// answer too, but only time shows that: the caller waits for restoreWait.
+func Answered(b *karmada.Binding, sinceGeneration int64, again time.Time) reason.Verdict {
 	if b.Unclaimed {
 		return reason.Verdict{OK: true, Message: "no policy claims it any more: the scheduler does not look at it"}
 	}
 	if b.Status.ObservedGeneration >= sinceGeneration {
 		return reason.Verdict{OK: true, Message: fmt.Sprintf("the scheduler has seen generation %d", b.Status.ObservedGeneration)}
 	}
-	if began, ok := oursBegan(b); ok && karmada.ScheduledFalse(b) && !b.Status.Scheduled.LastTransition.Before(began) {
+	if began, ok := oursBegan(b); ok && karmada.ScheduledFalse(b) &&
+		!b.Status.Scheduled.LastTransition.Before(began) && !b.Status.Scheduled.LastTransition.Before(again) {
 		v := reason.Verdict{OK: true, Reason: reason.NotPlaced, Message: "the scheduler said " + b.Status.Scheduled.Reason}
 		if b.Status.Scheduled.Reason == ScheduledNoClusterFit {
 			v.Reason = reason.NoClusterFit

@@ -102,9 +102,12 @@ func TestAnswered(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		binding *karmada.Binding
+		again   time.Time
 		reason  reason.Reason
 		ok      bool
 	}{
+		"it had said so before it was written again":  {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), again: fixtures.At(3), reason: reason.RestoreUnanswered, ok: false},
+		"it said so after it was written again":       {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(4))), again: fixtures.At(3), reason: reason.NoClusterFit, ok: true},
 		"it has observed Lifeboat's generation":       {binding: with(duplicated(), generation(5, 5)), reason: reason.None, ok: true},
 		"it has observed a later one":                 {binding: with(duplicated(), generation(7, 6)), reason: reason.None, ok: true},
 		"it has not looked since":                     {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0)), reason: reason.RestoreUnanswered, ok: false},
@@ -117,7 +120,7 @@ func TestAnswered(t *testing.T) {
 		"without a Lifeboat task nothing is timed":    {binding: with(duplicated(), generation(5, 4), foreign, noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := proof.Answered(tc.binding, 5)
+			v := proof.Answered(tc.binding, 5, tc.again)
 			require.Equal(t, tc.ok, v.OK, v.Message)
 			require.Equal(t, tc.reason, v.Reason)
 			require.NotEmpty(t, v.Message)

@@ -119,7 +119,7 @@ func narrate(states []*karmada.Binding) string {
 			text += "    healthy:  " + say(proof.Healthy(proof.HealthInput{Binding: b, Failed: "member1", Baseline: baseline}))
 		}
 		if hold >= 0 {
-			text += "    answered: " + say(proof.Answered(b, evicted))
+			text += "    answered: " + say(proof.Answered(b, evicted, time.Time{}))
 			plan := proof.PlanRestore(proof.RestoreInput{
 				Binding: b, Failed: "member1", Task: b.Tasks[hold], Baseline: baseline, Cluster: cluster("member1"),
 			})

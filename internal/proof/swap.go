@@ -3,6 +3,7 @@ package proof
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/placement"
@@ -38,7 +39,7 @@ func PlanSwap(in placement.PreCheckInput) (Swap, reason.Verdict) {
 			continue
 		}
 		// Its late patch could still undo the write.
-		if v := Answered(in.Binding, in.Binding.Generation); !v.OK {
+		if v := Answered(in.Binding, in.Binding.Generation, time.Time{}); !v.OK {
 			return Swap{}, reason.Verdict{Reason: reason.RestoreUnanswered, Message: "to go back to " + s.Cluster + ": " + v.Message}
 		}
 		return s, reason.Verdict{OK: true, Reason: reason.Swapped, Candidates: []string{s.Cluster}, Message: s.Cluster + " has recovered and takes over again"}

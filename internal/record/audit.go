@@ -37,7 +37,7 @@ const (
 	AuditBindingBlocked   Kind = "BindingBlocked"   // it may not move for now: why, when that is another reason than before
 	AuditBindingBegun     Kind = "BindingBegun"     // its migration began
 	AuditBindingEvicted   Kind = "BindingEvicted"   // the eviction stands: the cluster is out of its targets, Lifeboat's hold task in
-	AuditBindingRemoved   Kind = "BindingRemoved"   // evicted again: the scheduler had put the cluster back, or ended the reschedule
+	AuditBindingRemoved   Kind = "BindingRemoved"   // evicted again: the scheduler had put the cluster back, or needs a reschedule
 	AuditBindingHeld      Kind = "BindingHeld"      // its dependents are held, or it is again, after a restore that the scheduler undid
 	AuditBindingPlaced    Kind = "BindingPlaced"    // the scheduler placed it elsewhere
 	AuditBindingReleased  Kind = "BindingReleased"  // Lifeboat's hold was dropped: the old copy goes

@@ -1,11 +1,14 @@
 package bindingmigration
 
 import (
+	"cmp"
+
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
+	"go.temporal.io/sdk/workflow"
 )
 
 // lookHeld is look for a binding that should carry Lifeboat's task, with the ends that
@@ -81,7 +84,7 @@ func (m *migration) place() {
 		return
 	}
 	obeyed := m.obeys(o)
-	cause, why := m.olderDecision(o)
+	cause, why := m.whyAgain(o)
 	switch {
 	case obeyed:
 	case o.Placed.OK:
@@ -101,18 +104,19 @@ func (m *migration) place() {
 	}
 }
 
-// olderDecision says what a decision of the scheduler that is older than the eviction has undone, of no reason for nothing.
-func (m *migration) olderDecision(o activities.Observation) (cause reason.Reason, why string) {
+// whyAgain says why the eviction is to be written again, of no reason where it need not: a decision of the scheduler that
+// is older may have put the cluster back, or ended the reschedule.
+func (m *migration) whyAgain(o activities.Observation) (cause reason.Reason, why string) {
 	switch {
 	case o.Targeted:
 		return reason.PutBack, "the scheduler put " + m.st.Ref.Cluster + " back"
 	case o.Reschedule:
-		return reason.NoClusterFit, "an older decision of the scheduler ended the reschedule"
+		return cmp.Or(o.Placed.Reason, reason.NotPlaced), "only a reschedule places it, and none is pending"
 	}
 	return reason.None, ""
 }
 
-// removeAgain evicts once more after such a decision. An application that is not Unhealthy there any more stays: the binding is put back.
+// removeAgain evicts once more for such a reason. An application that is not Unhealthy there any more stays: the binding is put back.
 func (m *migration) removeAgain(cause reason.Reason, why string) {
 	m.note(cause, why+"; evicting again")
 	ctx := flow.Doing(m.ctx, "evict "+m.st.Ref.Key.String()+" again from "+m.st.Ref.Cluster+": "+why)
@@ -128,7 +132,7 @@ func (m *migration) removeAgain(cause reason.Reason, why string) {
 	case err != nil:
 		m.note(reason.Unreachable, err.Error())
 	case out.End == activities.ActDone:
-		m.st.Ref.Generation = out.Generation
+		m.st.Ref.Generation, m.st.Ref.Again = out.Generation, workflow.Now(m.ctx)
 		m.acted(record.AuditBindingRemoved, record.Audit{Reason: cause})
 		return
 	case refused && out.Reason == reason.Healed && !m.orders.justRefused():
