@@ -246,9 +246,9 @@ func (a actor) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada
 	return karmada.PurgeGracefully, nil
 }
 
-// RemoveAgain takes the failed cluster out once more where the scheduler's blind
-// patch put it back while Lifeboat's task stands, or requests the reschedule again that such a decision ended. It is no
-// new eviction and needs no permit, but it obeys halt and pause, and re-reads that the cluster still fails.
+// RemoveAgain takes the failed cluster out once more where the scheduler's blind patch put it back while Lifeboat's task
+// stands. It also requests a reschedule where only that places the binding. It is no new eviction and needs no permit,
+// but it obeys halt and pause, and re-reads that the cluster still fails.
 func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	since := a.clock.Start()
 	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String(), r.Unhealthy != nil); err != nil {

@@ -186,12 +186,12 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	return o, err
 }
 
-// needsReschedule reports whether a binding that has left the cluster waits for a reschedule that nobody requested, or
-// that an older decision of the scheduler has ended.
+// needsReschedule reports whether only a reschedule places a binding that has left the cluster, and none is pending.
+// Perhaps an older decision of the scheduler ended it.
 func (s Settings) needsReschedule(o Observation, b *karmada.Binding, fleet []karmada.Cluster, cluster string) bool {
 	left := o.Held && !o.Targeted && !o.Placed.OK
-	waits := b.RescheduleRequired() || b.PlacementPending || b.Replicas == 0 && b.HasRequirements && len(b.Components) == 0
-	return left && !waits && s.preCheck(b, cluster, fleet).NeedsReschedule()
+	pending := b.RescheduleRequired() || b.PlacementPending
+	return left && !pending && s.preCheck(b, cluster, fleet).NeedsReschedule()
 }
 
 // cordoning are the windows of the rules that match now, where one of them has put a NoSchedule taint.
@@ -251,11 +251,12 @@ func (a observer) answered(b *karmada.Binding, r MigrationRef) reason.Verdict {
 	if v.OK || r.Written.IsZero() {
 		return v
 	}
+	written := pace.Later(r.Written, r.Again)
 	waited := func(since time.Time) bool { return a.now().Sub(since) >= a.settings.Terms.RestoreWait }
 	switch ignored := proof.Ignored(b); {
-	case ignored != "" && waited(pace.Later(r.Written, r.Again)):
+	case ignored != "" && waited(written):
 		return reason.Verdict{OK: true, Message: ignored}
-	case karmada.ScheduledFalse(b) && waited(pace.Later(pace.Later(r.Written, r.Again), b.Status.Scheduled.LastTransition)):
+	case karmada.ScheduledFalse(b) && waited(pace.Later(written, b.Status.Scheduled.LastTransition)):
 		return reason.Verdict{OK: true, Reason: reason.NoClusterFit, Message: "Scheduled=False has stood unchanged since Lifeboat's write"}
 	}
 	return v

@@ -57,7 +57,12 @@ func (in PreCheckInput) leaving() reason.Verdict {
 // whatever the scheduler has yet to write. What it would not place at all, or not by rules that are known, needs none.
 func (in PreCheckInput) NeedsReschedule() bool {
 	unsupported, _ := rules.UnsupportedShape(in.Binding)
-	return unsupported == reason.None && in.emptied() && in.leaving().Reschedule
+	return unsupported == reason.None && !in.noReplicas() && in.emptied() && in.leaving().Reschedule
+}
+
+// noReplicas reports a workload of 0 replicas: the scheduler leaves it without any cluster.
+func (in PreCheckInput) noReplicas() bool {
+	return in.Binding.Replicas == 0 && in.Binding.HasRequirements && len(in.Binding.Components) == 0
 }
 
 // rescheduled judges an eviction with a reschedule.
@@ -108,7 +113,7 @@ func (in PreCheckInput) obstacle() reason.Verdict {
 func (in PreCheckInput) unsettled() reason.Verdict {
 	b := in.Binding
 	switch {
-	case b.Replicas == 0 && b.HasRequirements && len(b.Components) == 0:
+	case in.noReplicas():
 		return reason.Verdict{Reason: reason.NoReplicas, Message: "it has no replicas: the scheduler would leave it without any cluster"}
 	case b.PlacementPending:
 		return reason.Verdict{Reason: reason.SchedulingPending, Message: "the scheduler has yet to apply its placement"}

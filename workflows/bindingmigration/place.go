@@ -104,8 +104,8 @@ func (m *migration) place() {
 	}
 }
 
-// whyAgain says why the eviction is to be written again, of no reason where it need not: a decision of the scheduler that
-// is older may have put the cluster back, or ended the reschedule.
+// whyAgain says why the eviction is to be written again, of no reason where it need not. An older decision of the scheduler
+// may have put the cluster back, or ended the reschedule.
 func (m *migration) whyAgain(o activities.Observation) (cause reason.Reason, why string) {
 	switch {
 	case o.Targeted:
