@@ -87,7 +87,7 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 	x := Explanation{
 		Now: now, Cluster: cluster, FailoverID: s.FailoverID, Attempt: s.Attempt, Mode: string(s.Terms.Mode), Phase: s.Phase,
 		Reason: s.Reason, Ready: s.Cluster.Ready, ReadyReason: s.Cluster.ReadyReason, OptedOut: s.Cluster.OptedOut,
-		Rules: view.WindowLines(s.Windows, s.Cluster.Ours, s.Virtual), Confirmed: s.Confirmed, Drain: s.Cluster.Drain, Ordered: s.Cluster.Ordered,
+		Rules: view.WindowLines(s.Evidence(now)), Confirmed: s.Confirmed, Drain: s.Cluster.Drain, Ordered: s.Cluster.Ordered,
 		Frozen: s.Frozen, Pace: s.Pace, Paused: s.Paused, Stopped: s.Stopped, Asked: s.Asked,
 		Unlisted: s.unlisted(),
 	}

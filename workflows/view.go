@@ -28,7 +28,7 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 		Cluster: s.Name, Phase: s.Phase, Mode: s.Terms.Mode, Attempt: s.Attempt, Reason: s.Reason, Why: s.why(), Now: now,
 		Since: s.Since, Entered: s.Entered, Confirmed: s.Confirmed, Counts: s.counts(), Pace: s.Pace, OwnRate: s.Cluster.OwnRate(), ETA: s.ETA,
 		PausedBy: s.Paused.Line(), StoppedBy: s.Stopped.Line(), Orders: s.Lines(), Finished: newest(s.Results, view.LastFinished),
-		Windows: view.WindowLines(s.Windows, s.Cluster.Ours, s.Virtual), PendingPurge: s.PendingPurges, Runbook: s.Terms.Runbook,
+		Windows: view.WindowLines(s.Evidence(now)), PendingPurge: s.PendingPurges, Runbook: s.Terms.Runbook,
 	}
 	if d := s.Cluster.Drain; d != nil {
 		v.DrainedBy = d.Who + ": " + d.Why
@@ -55,6 +55,14 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 		})
 	}
 	return v
+}
+
+// Evidence is the evidence for a failure or a recovery, judged at a moment.
+func (s *FailoverState) Evidence(judged time.Time) rules.Evidence {
+	c := &s.Cluster
+	return rules.Evidence{
+		Windows: s.Windows, Judged: judged, Ours: c.Ours, Foreign: c.Foreign, Standing: c.Standing, Virtual: s.Virtual, SoftUnreadable: c.SoftUnreadable,
+	}
 }
 
 // attentionFirst are the keys of the migrations that a page shows: first those that wait for an operator's confirmation, then

@@ -60,10 +60,12 @@ func (e Evidence) MemberAnswers() bool {
 
 // Ripens reports whether a rule's taint is to be put now, and can be.
 func (e Evidence) Ripens(w Window) bool {
-	if e.SoftUnreadable && w.Taint.Effect == karmada.EffectPreferNoExecute {
-		return false
-	}
-	return w.AddRipe(e.Judged)
+	return e.Writes(w.Taint) && w.AddRipe(e.Judged)
+}
+
+// Writes reports whether a taint can be put and removed: no soft taint can while the cluster's cannot be read.
+func (e Evidence) Writes(t karmada.RuleTaint) bool {
+	return !e.SoftUnreadable || t.Effect != karmada.EffectPreferNoExecute
 }
 
 // Ripe are the taints whose rule has matched for its whole window and that do not
@@ -151,8 +153,8 @@ func (e Evidence) Removable(t karmada.AddedTaint) bool {
 // TakenAway reports whether another actor removed a taint that is recorded as Lifeboat's.
 // Where its list cannot be read, that is not known.
 func (e Evidence) TakenAway(t karmada.AddedTaint) bool {
-	unread := e.SoftUnreadable && t.Effect == karmada.EffectPreferNoExecute
-	return !unread && !e.Stands(karmada.RuleTaint{Key: t.Key, Effect: t.Effect})
+	taint := karmada.RuleTaint{Key: t.Key, Effect: t.Effect}
+	return e.Writes(taint) && !e.Stands(taint)
 }
 
 // RecoveryConfirmed reports whether every Lifeboat taint that moves bindings could go now. Without one (an

@@ -109,6 +109,8 @@ type WindowLine struct {
 	Deadline time.Time     `json:"deadline"`
 	// Stands reports whether the taint is on the cluster; in observe, whether it would be.
 	Stands bool `json:"stands,omitempty"`
+	// Unwritable: the taint can neither be put nor removed, as the cluster's soft taints cannot be read.
+	Unwritable bool `json:"unwritable,omitempty"`
 	// Moves reports whether the taint moves bindings; the others only keep new ones away.
 	Moves bool `json:"-"`
 	// Remove is the removal window of the taint.

@@ -11,21 +11,20 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
-	corev1 "k8s.io/api/core/v1"
 )
 
-// WindowLines are the lines of the windows, in the order of their keys. Standing are Lifeboat's taints on the
-// cluster, virtual are those that would stand in observe.
-func WindowLines(w rules.Windows, standing []karmada.AddedTaint, virtual []corev1.Taint) []WindowLine {
-	lines := make([]WindowLine, 0, len(w))
-	for _, one := range w.Sorted() {
+// WindowLines are the lines of the windows, in the order of their keys.
+func WindowLines(e rules.Evidence) []WindowLine {
+	lines := make([]WindowLine, 0, len(e.Windows))
+	for _, one := range e.Windows.Sorted() {
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
-			Stands: karmada.HasTaint(virtual, one.Taint.Key, one.Taint.Effect) || slices.ContainsFunc(standing, func(a karmada.AddedTaint) bool {
-				return rules.KeyOf(a) == one.Key() || one.Matching && a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
+			Stands: e.WouldStand(one.Taint) || slices.ContainsFunc(e.Ours, func(a karmada.AddedTaint) bool {
+				of := rules.KeyOf(a) == one.Key() || one.Matching && a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
+				return of && (!e.TakenAway(a) || !e.Removable(a)) // else nothing but the record is left
 			}),
-			Moves: karmada.Triggers(one.Taint.Effect),
+			Moves: karmada.Triggers(one.Taint.Effect), Unwritable: !e.Writes(one.Taint),
 		})
 	}
 	return lines
@@ -285,7 +284,7 @@ func cordons(w WindowLine) bool   { return !w.Moves }
 // failsAt is the earliest end of the windows that match now and move bindings; zero without one.
 func (v Failover) failsAt() (first time.Time) {
 	for _, w := range v.Windows {
-		if w.Moves && w.Matching && !w.waits(v.Now) && (first.IsZero() || w.Deadline.Before(first)) {
+		if w.Moves && w.Matching && !w.Unwritable && !w.waits(v.Now) && (first.IsZero() || w.Deadline.Before(first)) {
 			first = w.Deadline
 		}
 	}

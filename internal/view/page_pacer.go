@@ -25,6 +25,8 @@ type Pacer struct {
 	// Next is the moment of the next permit.
 	Next     time.Time
 	Requests []RequestLine
+	// Unknown is why the fleet, or its Unhealthy applications, could not be counted; empty where they were.
+	Unknown string
 	// Suspected are the releases that hold the moves of applications.
 	Suspected []string
 	Granted   int64
@@ -54,6 +56,9 @@ func (v Pacer) Doc(rows int) Doc {
 	p.asOf(v.Now, false)
 	p.fact("Reason", v.why(p))
 	p.fact("Faulty", v.faulty(rows))
+	if v.Unknown != "" {
+		p.note("**⚠ Could not be counted:** %s. What could not be counted gets no permit; it is counted again every few seconds", text(v.Unknown))
+	}
 	for _, scope := range v.Suspected {
 		p.note("**⚠ %s:** %s. None of them moves; to move them all the same: `lifeboat resume fleet --reason \"…\"`", p.reason(reason.ReleaseSuspected), text(scope))
 	}

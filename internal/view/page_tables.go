@@ -258,12 +258,8 @@ func (w WindowLine) waits(now time.Time) bool { return w.unknown() && !w.Deadlin
 
 func (w WindowLine) then(now time.Time) string {
 	switch {
-	case w.Matching && w.Stands:
-		return "tainted"
-	case w.Matching && w.waits(now):
-		return "taint as soon as that is known"
 	case w.Matching:
-		return "taint at " + Moment(w.Deadline, now)
+		return w.adds(now)
 	case w.Stands && w.Idle:
 		return "tainted until its removeOnConditions match"
 	case w.Stands && w.waits(now):
@@ -272,6 +268,20 @@ func (w WindowLine) then(now time.Time) string {
 		return "untaint at " + Moment(w.Deadline, now)
 	default:
 		return "no taint"
+	}
+}
+
+// adds is what comes of a window that matches.
+func (w WindowLine) adds(now time.Time) string {
+	switch {
+	case w.Stands:
+		return "tainted"
+	case w.Unwritable:
+		return "taint as soon as the cluster's soft taints can be read"
+	case w.waits(now):
+		return "taint as soon as that is known"
+	default:
+		return "taint at " + Moment(w.Deadline, now)
 	}
 }
 

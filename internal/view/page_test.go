@@ -53,9 +53,9 @@ func evacuating() view.Failover {
 			{Binding: "shop/api-deployment", Phase: phase.MigrationAwaitingHealth, To: []string{"member3"}, Reason: reason.NotHealthy, Message: "1 of 3 replicas ready on member3", Attention: reason.GracefulTimeout, Placed: true, At: fixtures.At(310)},
 			{Binding: "shop/web-deployment", Phase: phase.MigrationPlacing, Reason: reason.NotPlaced, Message: "the scheduler has seen generation 4 of 5", At: fixtures.At(598)},
 		},
-		Windows: view.WindowLines(rules.Windows{
+		Windows: view.WindowLines(standing(rules.Windows{
 			windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Matches, Matching: true, Since: fixtures.T0},
-		}, []karmada.AddedTaint{{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect}}, nil),
+		}, []karmada.AddedTaint{{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect}})),
 		PendingPurge: []record.PendingPurge{{Key: karmada.BindingKey{Namespace: "shop", Name: "old-deployment"}, Namespace: "karmada-es-member1", Work: "old-6f"}},
 	}
 }
@@ -63,6 +63,15 @@ func evacuating() view.Failover {
 func changed[T any](v T, f func(*T)) T {
 	f(&v)
 	return v
+}
+
+// standing are windows, and taints of Lifeboat that stand on the cluster.
+func standing(windows rules.Windows, ours []karmada.AddedTaint) rules.Evidence {
+	e := rules.Evidence{Windows: windows, Ours: ours}
+	for _, a := range ours {
+		e.Standing = append(e.Standing, a.Key+":"+string(a.Effect))
+	}
+	return e
 }
 
 func failoverPages() map[string]view.Failover {
@@ -107,14 +116,14 @@ func failoverPages() map[string]view.Failover {
 			}
 		}),
 		"suspected": changed(bare, func(v *view.Failover) {
-			v.Phase, v.Reason, v.Why, v.Windows = phase.FailoverSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(suspected, nil, nil)
+			v.Phase, v.Reason, v.Why, v.Windows = phase.FailoverSuspected, reason.WindowRunning, "Ready=False (ClusterNotReachable)", view.WindowLines(standing(suspected, nil))
 		}),
 		"observe": changed(bare, func(v *view.Failover) {
 			v.Phase, v.Mode, v.Reason = phase.FailoverEvacuated, rules.ModeObserve, reason.ConditionsMatch
 			v.Counts = view.Counts{Affected: 2, Settled: 2, Outcomes: map[phase.Outcome]int{phase.OutcomeWouldMove: 1, phase.OutcomeWouldBlock: 1}}
 		}),
 		"recovering-attempt-2": changed(bare, func(v *view.Failover) {
-			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(well, ours, nil)
+			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(standing(well, ours))
 			v.Counts = view.Counts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
 		}),
 		"stopped": changed(bare, func(v *view.Failover) {
@@ -230,6 +239,9 @@ func pacerPages() map[string]view.Pacer {
 			v.Pace = pace.Judge(fixtures.Faulty(1, 6), v.Config)
 		}),
 		"new": {Now: fixtures.T0, Config: limits},
+		"uncounted": changed(flowing, func(v *view.Pacer) {
+			v.Unknown = "count unhealthy applications: list bindings: Karmada cannot be reached"
+		}),
 	}
 }
 
@@ -341,6 +353,7 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 	twin.Rule = "twin"
 	cordons, slow := window("cordon", corev1.TaintEffectNoSchedule, 30, 60), window("slow", corev1.TaintEffectNoExecute, 600, 900)
 	never := well(slow, 0)
+	soft := window("soft", karmada.EffectPreferNoExecute, 200, 100)
 	at := func(seconds int) string { return view.Moment(fixtures.At(seconds), fixtures.At(600)) }
 	for name, c := range map[string]struct {
 		phase   phase.Failover
@@ -349,38 +362,53 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 		fact    string
 		says    string // none where it is empty
 		only    rules.Mode
+		// recorded are the rules of whose taint only the record is left; unreadable: the soft taints cannot be read.
+		recorded   string
+		unreadable bool
 	}{
-		"suspected: the first that moves bindings":    {phase: phase.FailoverSuspected, windows: []rules.Window{cordons, fast, slow}, fact: "Comes next", says: "failed at " + at(800)},
-		"recovering: the last whose taint stands":     {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400), well(window("cordon", corev1.TaintEffectNoSchedule, 30, 3600), 590)}, stand: "fast slow cordon", fact: "Comes next", says: "then Lifeboat's taints go at " + at(1300)},
-		"recovering: not one that never stood":        {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), never}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
-		"recovering: none while one does not run":     {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast slow", fact: "Comes next"},
-		"recovering: what never stood runs or not":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
-		"suspected: not one that is unknown now":      {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(over), slow}, fact: "Comes next", says: "failed at " + at(1100)},
-		"suspected: none that is over and unknown":    {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(over)}, fact: "Comes next"},
-		"suspected: one that is unknown and not over": {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(late)}, fact: "Comes next", says: "failed at " + at(650)},
-		"recovering: another rule confirms before":    {phase: phase.FailoverRecovering, windows: []rules.Window{well(slow, 500), late}, stand: "slow", fact: "Comes next", says: "failed at " + at(650)},
-		"recovering: another rule is too late":        {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), slow}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
-		"recovering: none while it is unknown":        {phase: phase.FailoverRecovering, windows: []rules.Window{unknown(well(late, 500))}, stand: "late", fact: "Comes next"},
-		"recovering: the end of another's taint":      {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), twin}, stand: "fast", fact: "Comes next", says: "go at " + at(680), only: rules.ModeEnforce},
-		"cordoned: the last cordon that stands":       {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), never}, stand: "cordon", fact: "Comes next", says: "uncordoned at " + at(650)},
-		"cordoned: its failure, where one runs":       {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), slow}, stand: "cordon", fact: "Comes next", says: "failed at " + at(1100)},
-		"cordoned: none while its rule matches":       {phase: phase.FailoverCordoned, windows: []rules.Window{cordons, never}, stand: "cordon", fact: "Comes next"},
-		"it ends with the longest of those":           {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, never, window("cordon", corev1.TaintEffectNoSchedule, 0, 3600)}, stand: "fast cordon", fact: "Ends", says: "healthy for 3m"},
-		"it ends with one that is due and not there":  {phase: phase.FailoverConfirmed, windows: []rules.Window{window("fast", corev1.TaintEffectNoExecute, 0, 180)}, fact: "Ends", says: "healthy for 3m"},
+		"suspected: the first that moves bindings":     {phase: phase.FailoverSuspected, windows: []rules.Window{cordons, fast, slow}, fact: "Comes next", says: "failed at " + at(800)},
+		"recovering: the last whose taint stands":      {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400), well(window("cordon", corev1.TaintEffectNoSchedule, 30, 3600), 590)}, stand: "fast slow cordon", fact: "Comes next", says: "then Lifeboat's taints go at " + at(1300)},
+		"recovering: not one that never stood":         {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), never}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"recovering: none while one does not run":      {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast slow", fact: "Comes next"},
+		"recovering: what never stood runs or not":     {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), idle(slow)}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"suspected: not one that is unknown now":       {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(over), slow}, fact: "Comes next", says: "failed at " + at(1100)},
+		"suspected: none that is over and unknown":     {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(over)}, fact: "Comes next"},
+		"suspected: one that is unknown and not over":  {phase: phase.FailoverSuspected, windows: []rules.Window{unknown(late)}, fact: "Comes next", says: "failed at " + at(650)},
+		"recovering: another rule confirms before":     {phase: phase.FailoverRecovering, windows: []rules.Window{well(slow, 500), late}, stand: "slow", fact: "Comes next", says: "failed at " + at(650)},
+		"recovering: another rule is too late":         {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), slow}, stand: "fast", fact: "Comes next", says: "go at " + at(680)},
+		"recovering: none while it is unknown":         {phase: phase.FailoverRecovering, windows: []rules.Window{unknown(well(late, 500))}, stand: "late", fact: "Comes next"},
+		"recovering: the end of another's taint":       {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), twin}, stand: "fast", fact: "Comes next", says: "go at " + at(680), only: rules.ModeEnforce},
+		"suspected: not one that cannot be written":    {phase: phase.FailoverSuspected, windows: []rules.Window{soft, slow}, unreadable: true, fact: "Comes next", says: "failed at " + at(1100)},
+		"suspected: none that cannot be written":       {phase: phase.FailoverSuspected, windows: []rules.Window{soft}, unreadable: true, fact: "Comes next"},
+		"suspected: a soft one that can be written":    {phase: phase.FailoverSuspected, windows: []rules.Window{soft}, fact: "Comes next", says: "failed at " + at(700)},
+		"suspected: any other than a soft one":         {phase: phase.FailoverSuspected, windows: []rules.Window{slow}, unreadable: true, fact: "Comes next", says: "failed at " + at(1100)},
+		"recovering: not one that was taken away":      {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(slow, 400)}, stand: "fast", recorded: "slow", fact: "Comes next", says: "go at " + at(680), only: rules.ModeEnforce},
+		"recovering: none while such a one is unknown": {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), unknown(well(over, 500))}, stand: "fast", recorded: "over", fact: "Comes next", only: rules.ModeEnforce},
+		"recovering: one that cannot be read":          {phase: phase.FailoverRecovering, windows: []rules.Window{well(fast, 500), well(soft, 590)}, stand: "fast", recorded: "soft", unreadable: true, fact: "Comes next", says: "go at " + at(690), only: rules.ModeEnforce},
+		"cordoned: the last cordon that stands":        {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), never}, stand: "cordon", fact: "Comes next", says: "uncordoned at " + at(650)},
+		"cordoned: its failure, where one runs":        {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), slow}, stand: "cordon", fact: "Comes next", says: "failed at " + at(1100)},
+		"cordoned: none while its rule matches":        {phase: phase.FailoverCordoned, windows: []rules.Window{cordons, never}, stand: "cordon", fact: "Comes next"},
+		"it ends with the longest of those":            {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, never, window("cordon", corev1.TaintEffectNoSchedule, 0, 3600)}, stand: "fast cordon", fact: "Ends", says: "healthy for 3m"},
+		"it ends with one that is due and not there":   {phase: phase.FailoverConfirmed, windows: []rules.Window{window("fast", corev1.TaintEffectNoExecute, 0, 180)}, fact: "Ends", says: "healthy for 3m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			windows := rules.Windows{}
-			var ours []karmada.AddedTaint
+			var ours, recorded []karmada.AddedTaint
 			var would []corev1.Taint
 			for _, w := range c.windows {
 				windows[w.Key()] = w
+				if strings.Contains(c.recorded, w.Rule) {
+					recorded = append(recorded, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
+				}
 				if strings.Contains(c.stand, w.Rule) {
 					ours = append(ours, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
 					would = append(would, corev1.Taint{Key: w.Taint.Key, Effect: w.Taint.Effect})
 				}
 			}
+			enforce, observe := standing(windows, ours), rules.Evidence{Windows: windows, Virtual: would, SoftUnreadable: c.unreadable}
+			enforce.Ours, enforce.SoftUnreadable = append(enforce.Ours, recorded...), c.unreadable
 			for mode, lines := range map[rules.Mode][]view.WindowLine{
-				rules.ModeEnforce: view.WindowLines(windows, ours, nil), rules.ModeObserve: view.WindowLines(windows, nil, would),
+				rules.ModeEnforce: view.WindowLines(enforce), rules.ModeObserve: view.WindowLines(observe),
 			} {
 				if c.only != "" && c.only != mode {
 					continue // a taint that would stand is no rule's

@@ -198,10 +198,7 @@ func (j *judgement) whyFailing() reason.Reason {
 
 // evidence is the evidence for a failure or a recovery now.
 func (j *judgement) evidence() rules.Evidence {
-	c := &j.st.Cluster
-	return rules.Evidence{
-		Windows: j.st.Windows, Judged: j.judged, Ours: c.Ours, Foreign: c.Foreign, Standing: c.Standing, Virtual: j.st.Virtual, SoftUnreadable: c.SoftUnreadable,
-	}
+	return j.st.Evidence(j.judged)
 }
 
 // recoveryConfirmed reports whether every removal window has run out, or would have if this were not observe.
