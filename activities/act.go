@@ -246,10 +246,10 @@ func (a actor) holdPurge(ctx context.Context, b *karmada.Binding, frozen karmada
 	return karmada.PurgeGracefully, nil
 }
 
-// RemoveAgain takes the failed cluster out once more where the scheduler's blind patch put it back while Lifeboat's task
+// EvictAgain takes the failed cluster out once more where the scheduler's blind patch put it back while Lifeboat's task
 // stands. It also requests a reschedule where only that places the binding. It is no new eviction and needs no permit,
 // but it obeys halt and pause, and re-reads that the cluster still fails.
-func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
+func (a evictor) EvictAgain(ctx context.Context, r EvictRequest) (ActResult, error) {
 	since := a.clock.Start()
 	if err := a.pacer.MayRemove(ctx, r.Cluster, r.Key.String(), r.Unhealthy != nil); err != nil {
 		return ActResult{End: ActRefused, Reason: reason.Halted, Message: err.Error()}, nil
@@ -257,13 +257,16 @@ func (a evictor) RemoveAgain(ctx context.Context, r EvictRequest) (ActResult, er
 	const within = pace.PermitsEnd - permitMargin
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return a.act(ctx, "remove again from binding", r.MigrationRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
+	return a.act(ctx, "evict binding again", r.MigrationRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
 		if !look.Held || !look.Targeted && !look.Reschedule || look.TaskNote != "" {
 			return ActResult{End: ActAlready}, nil
 		}
 		c, known := find(fleet, r.Cluster, r.ClusterUID)
 		if !known {
 			return refused(reason.ClusterGone, "the cluster was deleted"), nil
+		}
+		if why := twoEvictors(b, r.Cluster); why != "" {
+			return refused(reason.ForeignTask, why), nil
 		}
 		var judged EvictResult
 		if stop, err := a.stillMoves(ctx, r, sight{cluster: c, binding: b, now: a.clock.Now()}, &judged); err != nil || stop {

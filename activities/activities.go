@@ -52,7 +52,7 @@ const (
 	NameAssessPolicies = "AssessPolicies"
 	NamePreCheck       = "PreCheck"
 	NameEvict          = "Evict"
-	NameRemoveAgain    = "RemoveAgain"
+	NameEvictAgain     = "EvictAgain"
 	NameObserve        = "Observe"
 	NameRelease        = "Release"
 	NameObserveWork    = "ObserveWork"
@@ -83,7 +83,7 @@ func (a *Activities) ByName() map[string]any {
 		NameAssessPolicies:    on(a.affectedLister, affectedLister.AssessPolicies),
 		NamePreCheck:          on(a.preChecker, preChecker.PreCheck),
 		NameEvict:             on(a.evictor, evictor.Evict),
-		NameRemoveAgain:       on(a.evictor, evictor.RemoveAgain),
+		NameEvictAgain:        on(a.evictor, evictor.EvictAgain),
 		NameObserve:           on(a.observer, observer.Observe),
 		NameRelease:           on(a.releaser, releaser.Release),
 		NameObserveWork:       on(a.leftovers, leftovers.ObserveWork),

@@ -193,6 +193,7 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 		world  func(*bench)
 		reason reason.Reason
 		end    activities.ActEnd // as the reason says, where it is empty
+		tasks  int               // 1, where it is empty
 	}{
 		"put back": {reason: reason.Written},
 		"halted":   {world: func(b *bench) { b.mayRemove = func() error { return errors.New("halted") } }, reason: reason.Halted},
@@ -203,6 +204,9 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 				return nil
 			}
 		}, reason: reason.PermitPassed},
+		"another producer evicts it, too": {world: app(func(x *karmada.Binding) {
+			x.Tasks = append(x.Tasks, karmada.Task{FromCluster: "m1", Producer: "other"})
+		}), reason: reason.ForeignTask, tasks: 2},
 		"recovered":    {world: recovered, reason: reason.NoTaint},
 		"cluster gone": {world: func(b *bench) { b.world.DeleteCluster("m1") }, reason: reason.ClusterGone},
 		"not put back": {world: app(func(x *karmada.Binding) { x.Clusters = nil }), end: activities.ActAlready},
@@ -216,10 +220,10 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 			b.does(back, c.world)
 			r := b.evictRequest()
 			r.Permit = pace.Permit{}
-			out := must[activities.ActResult](b, activities.NameRemoveAgain, r)
+			out := must[activities.ActResult](b, activities.NameEvictAgain, r)
 			require.Equal(t, cmp.Or(c.end, endOf(c.reason)), out.End, "%+v", out)
 			require.Equal(t, c.reason, out.Reason)
-			require.Len(t, b.world.Peek(appKey("app")).Tasks, 1, "one task per cluster and binding")
+			require.Len(t, b.world.Peek(appKey("app")).Tasks, cmp.Or(c.tasks, 1), "one task per cluster and binding")
 			require.Equal(t, 1, b.removals)
 		})
 	}
@@ -270,7 +274,7 @@ func earlier(b *karmada.Binding) {
 // written, a moment after its targets. Without targets of its own it finds the cluster among those that it has read.
 //
 // Rules: R4.7-20, R4.6-25.
-func TestRemoveAgain_AfterADecisionThatSpentTheTrigger_AsksForARescheduleAgain(t *testing.T) {
+func TestEvictAgain_AfterADecisionThatSpentTheTrigger_AsksForARescheduleAgain(t *testing.T) {
 	back := func(x *karmada.Binding) { x.Clusters = on("m1") }
 	spent := func(at time.Time) func(*karmada.Binding) {
 		return func(x *karmada.Binding) { x.Status.LastScheduled = &at }
@@ -322,7 +326,7 @@ func TestRemoveAgain_AfterADecisionThatSpentTheTrigger_AsksForARescheduleAgain(t
 			before := b.world.Peek(appKey("app"))
 			r := b.evictRequest()
 			r.Permit = pace.Permit{}
-			require.Equal(t, cmp.Or(c.end, activities.ActDone), must[activities.ActResult](b, activities.NameRemoveAgain, r).End)
+			require.Equal(t, cmp.Or(c.end, activities.ActDone), must[activities.ActResult](b, activities.NameEvictAgain, r).End)
 			after := b.world.Peek(appKey("app"))
 			require.Equal(t, before.Tasks[0].Replicas, after.Tasks[0].Replicas)
 			if c.keeps {

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
@@ -22,8 +23,9 @@ type FleetRequest struct {
 type FleetResult struct {
 	Pace   pace.Pace   `json:"pace"`
 	Config pace.Config `json:"config"`
-	// Suspected are the scopes with too many Unhealthy applications.
+	// Suspected are the scopes with too many Unhealthy applications; Uncounted is why they could not be counted.
 	Suspected []pace.Share `json:"suspected,omitempty"`
+	Uncounted string       `json:"uncounted,omitempty"`
 	// Audit: the pacer's decisions are recorded in the audit trail.
 	Audit bool `json:"audit,omitempty"`
 	// Runbook is where the page of all reasons is published.
@@ -49,10 +51,6 @@ func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetRe
 	if err != nil {
 		return FleetResult{}, classify("list rules for", "fleet", err)
 	}
-	config := a.settings.Pace
-	if r.Rate != nil {
-		config.EvictionRate, config.Unlimited = *r.Rate, false
-	}
 	health := pace.FleetHealth{Total: len(fleet)}
 	for _, c := range fleet {
 		if rules.Faulty(list, c) {
@@ -61,15 +59,29 @@ func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetRe
 	}
 	slices.Sort(health.Faulty)
 	out := FleetResult{
-		Pace: pace.Judge(health, config), Config: config, Audit: a.settings.Terms.Audit, Runbook: a.settings.Terms.Runbook, InForce: a.settings.InForce,
+		Pace: pace.Judge(health, a.settings.Pace.With(r.Rate)), Config: a.settings.Pace, Audit: a.settings.Terms.Audit, Runbook: a.settings.Terms.Runbook, InForce: a.settings.InForce,
 	}
 	if r.Applications {
-		out.Suspected, err = a.unhealthyShares(ctx, fleet)
+		out.Suspected, out.Uncounted = a.countUnhealthy(ctx, fleet)
 	}
-	return out, classify("assess", "fleet", err)
+	return out, nil
 }
 
-// RecallRequest requests what the pacer's run before this one left.
+// countWithin is how long the applications are counted: the evictions of clusters wait for it.
+const countWithin = 10 * time.Second
+
+// countUnhealthy counts the Unhealthy applications, or says why it could not.
+func (a fleetAssessor) countUnhealthy(ctx context.Context, fleet []karmada.Cluster) ([]pace.Share, string) {
+	ctx, cancel := context.WithTimeout(ctx, countWithin)
+	defer cancel()
+	above, err := a.unhealthyShares(ctx, fleet)
+	if err != nil {
+		return nil, reason.Summary(err.Error())
+	}
+	return above, ""
+}
+
+// RecallRequest requests what the pacer's runs before this one left.
 type RecallRequest struct {
 	RunID string `json:"runID"`
 }
@@ -79,7 +91,7 @@ type Recall struct {
 	// Lost: it starts halted until an operator resumes.
 	Lost bool          `json:"lost,omitempty"`
 	Why  reason.Reason `json:"why"`
-	// Memo is the previous run's mirror of its orders, when there is one.
+	// Memo is the newest mirror of the orders, when there is one.
 	Memo []byte `json:"memo,omitempty"`
 }
 

@@ -34,14 +34,22 @@ func (j judge) judgeMigration(ctx context.Context, b *karmada.Binding, cluster s
 	return j.approved(ctx, b, cluster, ask, check)
 }
 
+// twoEvictors says that another producer evicts the binding from the cluster, empty where none does.
+func twoEvictors(b *karmada.Binding, cluster string) string {
+	if task := b.ForeignTask(cluster); task != nil {
+		return fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)
+	}
+	return ""
+}
+
 // judgeAlone is judgeMigration without the approval rules.
 func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
 	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
 		check.Held = task.OnItsWay()
 	}
-	if task := b.ForeignTask(cluster); task != nil {
-		return check.ends(CheckBlocked, reason.ForeignTask, fmt.Sprintf("a task of producer %q for %s stands: two evictors", task.Producer, cluster)), nil
+	if why := twoEvictors(b, cluster); why != "" {
+		return check.ends(CheckBlocked, reason.ForeignTask, why), nil
 	}
 	if b.Malformed != "" {
 		return check.ends(CheckBlocked, reason.Malformed, b.Malformed), nil

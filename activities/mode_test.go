@@ -1,8 +1,11 @@
 package activities_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
@@ -138,6 +141,28 @@ func TestARateThatAnOperatorSetReplacesTheConfiguredOne(t *testing.T) {
 	r := must[activities.FleetResult](b, activities.NameAssessFleet, activities.FleetRequest{Rate: &rate})
 	require.False(t, r.Pace.Unlimited)
 	require.InDelta(t, 3, r.Pace.Rate, 0)
+	require.Equal(t, b.acts.Settings.Pace, r.Config, "what applications go by")
+}
+
+// hanging lists bindings without end.
+type hanging struct{ around }
+
+func (hanging) Bindings(ctx context.Context, _ activities.Page) (activities.BindingPage, error) {
+	<-ctx.Done()
+	return activities.BindingPage{}, ctx.Err()
+}
+
+// Rules: R4.5-35, R4.13-11.
+func TestApplicationsThatCannotBeCounted_LeaveTheJudgementOfTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.acts.Reader = hanging{around{b.world, b}}
+		began := time.Now()
+		r := must[activities.FleetResult](b, activities.NameAssessFleet, activities.FleetRequest{Applications: true})
+		require.Contains(t, r.Uncounted, context.DeadlineExceeded.Error())
+		require.Equal(t, pace.TierNormal, r.Pace.Tier)
+		require.LessOrEqual(t, time.Since(began), 10*time.Second)
+	})
 }
 
 // Rules: R4.1-47, R4.5-30, R4.5-32.

@@ -223,9 +223,9 @@ type Failovers interface {
 // ErrNotRunning says that a workflow does not run.
 var ErrNotRunning = errors.New("it does not run")
 
-// PacerMemory is what the pacer's previous run left behind.
+// PacerMemory is what the pacer's previous runs left behind.
 type PacerMemory struct {
-	// Known is false when there is no previous run, Lost when it was terminated or cannot be read.
+	// Known is false when there is no previous run, Lost when the last one was terminated or cannot be read.
 	Known bool   `json:"known"`
 	Lost  bool   `json:"lost"`
 	Memo  []byte `json:"memo,omitempty"` // the memo field that the pacer mirrors its orders in, also where the rest is lost
@@ -243,7 +243,7 @@ type Pacer interface {
 	// MigratedTooOften names those of some bindings that were moved as often as may be within an
 	// hour, and when each may move again.
 	MigratedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error)
-	// Remember reads the memo of the pacer's run before the one given.
+	// Remember reads what the pacer's runs before the one given left.
 	Remember(ctx context.Context, currentRunID string) (PacerMemory, error)
 }
 

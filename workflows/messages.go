@@ -246,6 +246,8 @@ const MaxUsed = 1000
 // answer is when each of those may move again.
 type MigratedTooOften struct {
 	Bindings []string `json:"bindings"`
+	// At is the time of the asker: a run that waits answers with the time at which it began to wait.
+	At time.Time `json:"at,omitzero"`
 }
 
 // SetRate orders another eviction rate, in evictions per second.

@@ -17,6 +17,8 @@ type PacerState struct {
 	Assessed time.Time `json:"assessed,omitzero"`
 	// Changed: the fleet, an order or the set of failovers changed since then.
 	Changed bool `json:"changed,omitempty"`
+	// Unknown is why the fleet, or its Unhealthy applications, could not be counted then.
+	Unknown string `json:"unknown,omitempty"`
 	// Waived: an operator has waived what is suspected since then.
 	Waived bool `json:"waived,omitempty"`
 	// Config is the pace section of the worker that judged last.

@@ -347,21 +347,28 @@ func TestAContinuedPacerStillKnowsWhatItHadGranted(t *testing.T) {
 	first.at(time.Second, func() { first.ask("m1", 100) })
 	first.at(30*time.Second, func() { first.env.SetContinueAsNewSuggested(true) })
 	first.start()
-	var again *workflow.ContinueAsNewError
-	require.ErrorAs(t, first.env.GetWorkflowError(), &again)
-	var params workflows.FleetPacerParams
-	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &params))
-	granted := params.State.Schedule
+	state := first.continued()
+	granted := state.Schedule
 	require.Greater(t, granted.Number, int64(10))
 
 	next := newPacing(t)
 	next.env.SetStartTime(first.env.Now())
-	next.state, next.wants = params.State, first.wants
+	next.state, next.wants = state, first.wants
 	next.at(100*time.Millisecond, func() { next.ask("m1", 1) })
 	next.run(30 * time.Second)
 	require.Len(t, next.grants, 1)
 	require.Equal(t, granted.Number+1, next.grants[0].Number)
 	require.Equal(t, 2*time.Second, next.grants[0].First.Sub(granted.Last), "the pace after its last permit")
+}
+
+// continued is the state that a run carried over.
+func (p *pacing) continued() *workflows.PacerState {
+	p.t.Helper()
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(p.t, p.env.GetWorkflowError(), &again)
+	var params workflows.FleetPacerParams
+	require.NoError(p.t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &params))
+	return params.State
 }
 
 // Rules: R4.5-33.
@@ -499,6 +506,80 @@ func TestAFleetThatCouldNotBeJudgedIsLookedAtAgain(t *testing.T) {
 	}
 }
 
+// Rules: R4.5-35.
+func TestAFleetThatCouldNotBeJudgedIsLookedAtAgain_AlsoByTheRunThatContinues(t *testing.T) {
+	first := newPacing(t)
+	first.at(time.Second, func() { first.unread = karmada.ErrInvalid; first.observed() })
+	first.at(30*time.Second, func() { first.env.SetContinueAsNewSuggested(true) })
+	first.start()
+	next := newPacing(t)
+	next.env.SetStartTime(first.env.Now())
+	next.state = first.continued()
+	require.Equal(t, reason.FleetUnknown, next.state.Pace.Reason)
+	require.Equal(t, pace.TierNormal, next.run(time.Minute).Pace.Tier)
+}
+
+// What cannot be counted of applications holds applications, not clusters.
+//
+// Rules: R4.13-11, R4.5-35.
+func TestApplicationsThatCannotBeCounted_HoldNoCluster(t *testing.T) {
+	p := newPacing(t)
+	p.pace.ApplicationRate, p.pace.BreakerShare = 5, 0.2
+	p.unlist, p.memory = karmada.ErrInvalid, activities.PacerMemory{Known: true, Memo: []byte(`{}`)}
+	app := karmada.BindingKey{Namespace: "shop", Name: "app"}
+	p.at(10*time.Second, func() { p.askFor(app); p.ask("m1", 1) })
+	p.at(30*time.Second, func() {
+		require.Len(t, p.grants, 1)
+		require.Equal(t, "m1", p.grants[0].cluster)
+		require.Equal(t, pace.TierNormal, p.status().Pace.Tier)
+		require.LessOrEqual(t, p.looks, 5, "it does not poll")
+		p.unlist = nil
+	})
+	p.run(50 * time.Second)
+	require.Len(t, p.grants, 2)
+}
+
+// As many clusters as before are faulty, and as many scopes are suspected; they are others.
+//
+// Rules: R4.5-35, R4.13-8.
+func TestOthersThanBeforeAreFaultyOrSuspected_IsTold(t *testing.T) {
+	p := newPacing(t)
+	p.pace.ApplicationRate, p.pace.BreakerShare, p.pace.BreakerWindow = 5, 0.2, time.Second
+	turn := func(from int, health karmada.Health) {
+		for n := from; n < from+5; n++ {
+			p.world.Change(karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}, func(b *karmada.Binding) {
+				b.Status.Aggregated = []karmada.AggregatedItem{{Cluster: b.Clusters[0].Name, Applied: true, Health: health}}
+			})
+		}
+	}
+	for n := range 40 {
+		p.world.AddBinding(karmada.Binding{
+			Key: karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}, Application: &karmada.ApplicationFailover{}, Replicas: 1,
+			Clusters: []karmada.TargetCluster{{Name: fmt.Sprintf("m%d", 2+n/20), Replicas: 1}},
+		})
+	}
+	turn(0, karmada.HealthUnhealthy)
+	waits := karmada.BindingKey{Namespace: "shop", Name: "0"}
+	id := workflows.ApplicationFailoverID("", waits)
+	p.turn(false, 4, 4)
+	told := 0
+	p.at(time.Second, func() { p.ask("m1", 0); p.askFor(waits) })
+	p.at(20*time.Second, func() {
+		require.Equal(t, []string{"m4"}, p.told["m1"][0].Faulty)
+		require.Empty(t, p.grants, "suspected")
+		told = len(p.told[id])
+		turn(0, karmada.HealthHealthy)
+		turn(20, karmada.HealthUnhealthy)
+		p.turn(true, 4, 4)
+		p.turn(false, 5, 5)
+		p.observed()
+	})
+	p.run(time.Minute)
+	require.Equal(t, []string{"m5"}, p.told["m1"][len(p.told["m1"])-1].Faulty)
+	require.Len(t, p.told[id], told+1)
+	require.Len(t, p.grants, 1)
+}
+
 // A worker publishes its configuration with each judgement, and has the pacer look when it starts.
 //
 // Rules: R4.15-32.
@@ -526,6 +607,103 @@ func TestARateThatIsSetWhileNothingMovesSaysSo(t *testing.T) {
 	require.Contains(t, running.value, "takes effect at once")
 	require.Contains(t, halted.value, "nothing moves before a resume: the fleet was halted by jane")
 	require.Contains(t, unwell.value, "once the fleet is well enough again: the tier is halted (FleetUnhealthy)")
+}
+
+// Seen: with the rate 0 configured, and after a resume, a rate was said to wait for the health of the fleet.
+//
+// Rules: R4.5-25.
+func TestARateThatEndsWhatHaltsSaysSo(t *testing.T) {
+	p := newPacing(t)
+	p.pace.EvictionRate = 0
+	var set, resumed, slow, quick, unwell *answer
+	p.at(10*time.Second, func() { set = p.setRate(2) })
+	p.at(20*time.Second, func() {
+		require.Equal(t, pace.TierNormal, p.status().Pace.Tier)
+		p.halt()
+	})
+	p.at(30*time.Second, func() { p.resume(); resumed = p.setRate(3) })
+	p.at(40*time.Second, func() {
+		require.Equal(t, reason.RateSetByOperator, p.status().Pace.Reason)
+		for n := 7; n <= 12; n++ {
+			p.world.AddCluster(fmt.Sprintf("m%d", n))
+		}
+		p.turn(false, 1, 8)
+		p.observed()
+	})
+	p.at(50*time.Second, func() { slow = p.setRate(0.05) })
+	p.at(55*time.Second, func() { quick = p.setRate(0.1) })
+	p.at(60*time.Second, func() {
+		p.accept(p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true}))
+		p.refuse("nobody halted: the tier is", p.update(workflows.UpdateResume, jane))
+	})
+	p.at(70*time.Second, func() { unwell = p.setRate(2) })
+	p.run(80 * time.Second)
+	for _, a := range []*answer{set, resumed, slow, quick} {
+		require.Contains(t, a.value, "takes effect at once")
+	}
+	require.Contains(t, unwell.value, "once the fleet is well enough again: the tier is slow (FleetUnhealthy)", "whatever else halts it now")
+}
+
+// Rules: R4.5-35.
+func TestAConfiguredHaltIsNotJudgedWithEverySignal(t *testing.T) {
+	p := newPacing(t)
+	p.pace.EvictionRate = 0
+	looks := 0
+	p.at(time.Second, func() { p.ask("m1", 0) })
+	p.at(10*time.Second, func() { looks = p.looks; p.ask("m1", 0) })
+	p.at(20*time.Second, func() { require.Equal(t, looks, p.looks) })
+	require.Equal(t, reason.HaltedByOperator, p.run(30*time.Second).Pace.Reason)
+}
+
+// An order that comes while the pacer reads those before it waits: it stands beside them, and is not overwritten.
+//
+// Rules: R4.5-29, R4.5-30.
+func TestAnOrderGivenWhileThePacerRecalls_StandsBesideThoseBefore(t *testing.T) {
+	earlier := []byte(`{"halted":{"who":"joe","reason":"night"},"haltReason":"HaltedByOperator","rate":2,"rateBy":{"who":"joe","reason":"slow"}}`)
+	joe := &workflows.Order{Who: "joe", Reason: "night"}
+	rate := func(p *pacing) { p.setRate(3) }
+	configured := workflows.SetRate{Order: jane, Configured: true}
+	for name, c := range map[string]struct {
+		memory activities.PacerMemory
+		order  func(*pacing)
+		halted *workflows.Order
+		rate   float64 // 0: none was set
+	}{
+		"a halt":                  {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: func(p *pacing) { p.halt() }, halted: &jane, rate: 2},
+		"a rate":                  {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: rate, halted: joe, rate: 3},
+		"a rate at a first start": {order: rate, rate: 3},
+		"a resume":                {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: func(p *pacing) { p.resume() }, rate: 2},
+		"the configured rate": {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: func(p *pacing) {
+			p.accept(p.update(workflows.UpdateSetRate, configured))
+		}, halted: joe},
+		"a resume after a lost state": {memory: activities.PacerMemory{Known: true, Lost: true, Memo: earlier}, order: func(p *pacing) { p.resume() }, rate: 2},
+		"what there is nothing to end of": {order: func(p *pacing) {
+			p.refuse("nobody halted", p.update(workflows.UpdateResume, jane))
+			p.refuse("nobody set a rate", p.update(workflows.UpdateSetRate, configured))
+			p.refuse(`"who"`, p.update(workflows.UpdateHalt, workflows.Order{Reason: "x"}))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPacing(t)
+			p.memory, p.slow = c.memory, map[string]time.Duration{activities.NameRecallPacer: 10 * time.Second}
+			p.at(time.Second, func() { c.order(p) })
+			p.at(5*time.Second, func() { require.Nil(t, p.memo, "until the orders before are known, theirs is the memo to read") })
+			got := p.run(30 * time.Second).Orders
+			require.Equal(t, c.halted, got.Halted)
+			require.Equal(t, c.rate > 0, got.Rate != nil)
+			if got.Rate != nil {
+				require.InDelta(t, c.rate, *got.Rate, 0)
+			}
+			require.Equal(t, got, p.memo, "mirrored")
+		})
+	}
+	t.Run("one that is cancelled meanwhile leaves the memo to those before", func(t *testing.T) {
+		p := newPacing(t)
+		p.memory, p.slow = activities.PacerMemory{Known: true, Memo: earlier}, map[string]time.Duration{activities.NameRecallPacer: 10 * time.Second}
+		p.at(time.Second, func() { p.refuse("cancel", p.update(workflows.UpdateHalt, jane)) })
+		p.run(5 * time.Second)
+		require.Nil(t, p.memo)
+	})
 }
 
 // What operators ordered stands in the memo of the pacer that took the order, which its

@@ -37,6 +37,7 @@ type pacing struct {
 	slow    map[string]time.Duration // how long an activity takes, by its name
 	inForce map[string]string        // what the worker publishes
 	unread  error                    // why the clusters cannot be read, nil when they can
+	unlist  error                    // why the bindings cannot be listed, nil when they can
 	// onGrant plays the failover of a cluster.
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
@@ -59,7 +60,7 @@ func (p *pacing) Remember(context.Context, string) (activities.PacerMemory, erro
 	return p.memory, nil
 }
 
-// fleetReader reads the world, unless the test says that its clusters cannot be read.
+// fleetReader reads the world, unless the test says that its clusters or its bindings cannot be read.
 type fleetReader struct {
 	*world.World
 	p *pacing
@@ -70,6 +71,13 @@ func (r fleetReader) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 		return nil, r.p.unread
 	}
 	return r.World.Clusters(ctx)
+}
+
+func (r fleetReader) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
+	if r.p.unlist != nil {
+		return activities.BindingPage{}, r.p.unlist
+	}
+	return r.World.Bindings(ctx, page)
 }
 
 func newPacing(t *testing.T) *pacing {

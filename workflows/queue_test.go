@@ -36,10 +36,10 @@ func (s *story) bindingsChanged(f proof.BindingFact) {
 	s.signal(workflows.ClusterFailoverID("", "m1"), workflows.SignalBindingsChanged, workflows.BindingsChanged{Bindings: []proof.BindingFact{f}})
 }
 
-// tooOften asks the pacer whether shop/app, and another, were moved too often.
-func (p *pacing) tooOften() map[string]time.Time {
+// tooOften asks the pacer whether shop/app, and another, were moved too often, at a time of the asker.
+func (p *pacing) tooOften(at time.Time) map[string]time.Time {
 	p.t.Helper()
-	value, err := p.env.QueryWorkflow(workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: []string{"shop/app", "shop/other"}})
+	value, err := p.env.QueryWorkflow(workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: []string{"shop/app", "shop/other"}, At: at})
 	require.NoError(p.t, err)
 	var until map[string]time.Time
 	require.NoError(p.t, value.Get(&until))
@@ -57,17 +57,19 @@ func TestKarmada4480ABindingMovesAtMostThreeTimesAnHour(t *testing.T) {
 	p.at(time.Second, func() { p.ask("m1", 1); p.ask("m2", 1); p.ask("m3", 1) })
 	for i, number := range []int64{1, 99, 2, 3} {
 		p.at(time.Duration(i+1)*time.Minute, func() {
-			require.Empty(t, p.tooOften())
+			require.Empty(t, p.tooOften(p.env.Now()))
 			p.used(number, "shop/app")
 			p.used(number, "shop/app") // its activity and its migration both say so
 		})
 	}
 	p.at(5*time.Minute, func() {
-		until := p.tooOften()
+		until := p.tooOften(time.Time{})
 		require.Len(t, until, 1, "nobody else is held back")
 		require.WithinDuration(t, began.Add(61*time.Minute), until["shop/app"], 2*time.Second)
+		require.Equal(t, until, p.tooOften(began.Add(time.Hour)))
+		require.Empty(t, p.tooOften(began.Add(62*time.Minute)), "time passes also for a pacer that nothing wakes")
 	})
-	p.at(62*time.Minute, func() { require.Empty(t, p.tooOften(), "the first of its moves is more than an hour ago") })
+	p.at(62*time.Minute, func() { require.Empty(t, p.tooOften(p.env.Now()), "the first of its moves is more than an hour ago") })
 	p.run(63 * time.Minute)
 }
 

@@ -244,23 +244,9 @@ func TestARescheduleThatAnOlderDecisionEndedIsRequestedAgain(t *testing.T) {
 	for name, paused := range map[string]bool{"at once": false, "once it is resumed": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
-			key := s.bind("app", []string{"m1"}, "m1", "m2")
-			s.world.Change(key, func(b *karmada.Binding) {
-				b.Placement.ClusterAffinity = nil
-				b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{
-					{AffinityName: "primary", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m2"}}},
-					{AffinityName: "backup", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m1"}}},
-				}
-				b.Status.ObservedAffinity = "backup"
-			})
-			s.world.ScheduleAfter = time.Hour
+			key := s.onlyRescheduled()
 			s.onEvict(func() {
-				s.world.Change(key, func(b *karmada.Binding) {
-					b.Status.LastScheduled = new(b.RescheduleTriggeredAt.Add(time.Second))
-					b.Status.Scheduled = &karmada.Condition{
-						Type: "Scheduled", Status: corev1.ConditionFalse, Reason: proof.ScheduledNoClusterFit, LastTransition: *b.Status.LastScheduled,
-					}
-				})
+				s.spent(key)
 				if paused {
 					s.ordered(workflows.UpdatePause, by(queue.ScopeOf(key)))
 				}
@@ -278,6 +264,46 @@ func TestARescheduleThatAnOlderDecisionEndedIsRequestedAgain(t *testing.T) {
 			require.Equal(t, []karmada.TargetCluster{{Name: "m2", Replicas: 2}}, s.world.Peek(key).Clusters)
 		})
 	}
+}
+
+// onlyRescheduled is a binding of two affinity groups that only a reschedule takes off m1. The scheduler is away.
+func (s *story) onlyRescheduled() karmada.BindingKey {
+	key := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Placement.ClusterAffinity = nil
+		b.Placement.ClusterAffinities = []karmada.ClusterAffinityTerm{
+			{AffinityName: "primary", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m2"}}},
+			{AffinityName: "backup", ClusterAffinity: karmada.ClusterAffinity{ClusterNames: []string{"m1"}}},
+		}
+		b.Status.ObservedAffinity = "backup"
+	})
+	s.world.ScheduleAfter = time.Hour
+	return key
+}
+
+// spent has an older decision of the scheduler end the reschedule of a binding.
+func (s *story) spent(key karmada.BindingKey) {
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Status.LastScheduled = new(b.RescheduleTriggeredAt.Add(time.Second))
+		b.Status.Scheduled = &karmada.Condition{
+			Type: "Scheduled", Status: corev1.ConditionFalse, Reason: proof.ScheduledNoClusterFit, LastTransition: *b.Status.LastScheduled,
+		}
+	})
+}
+
+// What the scheduler said before the reschedule was requested again is no answer to that request: it may still place it.
+// Rules: R4.7-20.
+func TestAPutBackAfterARescheduleWasRequestedAgain_WaitsForTheAnswerToThat(t *testing.T) {
+	s := newStory(t)
+	key := s.onlyRescheduled()
+	s.settings.Terms.RestoreWait = 10 * time.Minute
+	s.onEvict(func() { s.spent(key) })
+	s.outage(6 * time.Minute)
+	s.play()
+	evicted, restored := s.world.Log("evict"), s.world.Log("restore")
+	require.Len(t, evicted, 2, "%v", ops(s))
+	require.Len(t, restored, 1, "%v", ops(s))
+	require.GreaterOrEqual(t, restored[0].At.Sub(evicted[1].At), s.settings.Terms.RestoreWait)
 }
 
 // Rules: R4.4-16.

@@ -50,6 +50,9 @@ type Suspicion struct {
 	Waived bool `json:"waived,omitempty"`
 }
 
+// Same reports whether both suspect the same scope.
+func (s Suspicion) Same(other Suspicion) bool { return s.Scope == other.Scope }
+
 // Suspicions are the open ones, sorted by scope.
 type Suspicions []Suspicion
 
@@ -109,17 +112,19 @@ func ApplicationScopes(policy, cluster string) []string {
 }
 
 // ForApplications is the pace of application failovers under the pace of the fleet: the same tier, and a rate
-// of their own, by default a quarter.
+// of their own, by default a quarter. c is as configured: an order for clusters does not change a rate of their own.
 func (p Pace) ForApplications(c Config) Pace {
 	const byDefault = 0.25
 	switch {
-	case p.Unlimited && c.ApplicationRate > 0:
-		p.Unlimited, p.Rate = false, c.ApplicationRate
-	case p.Unlimited:
-	case c.ApplicationRate > 0 && c.EvictionRate > 0:
-		p.Rate *= c.ApplicationRate / c.EvictionRate // a slow tier slows both alike
-	default:
+	case !p.Flows():
+	case c.ApplicationRate <= 0:
 		p.Rate *= byDefault
+	case p.Tier == TierNormal:
+		p.Unlimited, p.Rate = false, c.ApplicationRate
+	case c.Unlimited || c.EvictionRate <= 0:
+		p.Rate = min(c.SecondaryRate*byDefault, c.ApplicationRate)
+	default: // a slow tier slows both alike
+		p.Rate = c.ApplicationRate * min(1, c.SecondaryRate/c.EvictionRate)
 	}
 	return p
 }

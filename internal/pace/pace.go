@@ -22,7 +22,7 @@ func Judge(h FleetHealth, c Config) Pace {
 		p.Reason = reason.FleetUnknown
 	case len(h.Faulty) >= h.Total:
 		p.Reason = reason.AllFaulty
-	case !c.Unlimited && !(c.EvictionRate > 0):
+	case !c.Flows():
 		p.Reason = reason.HaltedByOperator
 	case p.FaultRate > c.UnhealthyThreshold:
 		p.Reason = reason.FleetUnhealthy
@@ -37,6 +37,17 @@ func Judge(h FleetHealth, c Config) Pace {
 	}
 	return p
 }
+
+// With are the limits with a rate that an operator ordered, nil for none.
+func (c Config) With(ordered *float64) Config {
+	if ordered != nil {
+		c.EvictionRate, c.Unlimited = *ordered, false
+	}
+	return c
+}
+
+// Flows reports whether anything is evicted at all, however healthy the fleet is.
+func (c Config) Flows() bool { return c.Unlimited || c.EvictionRate > 0 }
 
 // SlowRate is never above the normal one: an operator who sets a lower rate means it.
 func (c Config) SlowRate() float64 {

@@ -31,22 +31,22 @@ const (
 
 // What becomes of the taints of a cluster, and of bindings.
 const (
-	AuditTaintAdded       Kind = "TaintAdded"       // a Lifeboat taint stands
-	AuditTaintRemoved     Kind = "TaintRemoved"     // and does not any more
-	AuditBindingQueued    Kind = "BindingQueued"    // a taint makes it move; with when it is due
-	AuditBindingBlocked   Kind = "BindingBlocked"   // it may not move for now: why, when that is another reason than before
-	AuditBindingBegun     Kind = "BindingBegun"     // its migration began
-	AuditBindingEvicted   Kind = "BindingEvicted"   // the eviction stands: the cluster is out of its targets, Lifeboat's hold task in
-	AuditBindingRemoved   Kind = "BindingRemoved"   // evicted again: the scheduler had put the cluster back, or needs a reschedule
-	AuditBindingHeld      Kind = "BindingHeld"      // its dependents are held, or it is again, after a restore that the scheduler undid
-	AuditBindingPlaced    Kind = "BindingPlaced"    // the scheduler placed it elsewhere
-	AuditBindingReleased  Kind = "BindingReleased"  // Lifeboat's hold was dropped: the old copy goes
-	AuditBindingRestored  Kind = "BindingRestored"  // the cluster was put back among its targets
-	AuditBindingSwapped   Kind = "BindingSwapped"   // a former, recovered cluster took over in the eviction's own write
-	AuditBindingMarked    Kind = "BindingMarked"    // Lifeboat's task was kept, or left to an operator
-	AuditBindingFenced    Kind = "BindingFenced"    // its old copy is proven dead, by a plug-in
-	AuditBindingAttention Kind = "BindingAttention" // it needs an operator's eyes
-	AuditBindingOutcome   Kind = "BindingOutcome"   // what became of it in this attempt
+	AuditTaintAdded          Kind = "TaintAdded"          // a Lifeboat taint stands
+	AuditTaintRemoved        Kind = "TaintRemoved"        // and does not any more
+	AuditBindingQueued       Kind = "BindingQueued"       // a taint makes it move; with when it is due
+	AuditBindingBlocked      Kind = "BindingBlocked"      // it may not move for now: why, when that is another reason than before
+	AuditBindingBegun        Kind = "BindingBegun"        // its migration began
+	AuditBindingEvicted      Kind = "BindingEvicted"      // the eviction stands: the cluster is out of its targets, Lifeboat's hold task in
+	AuditBindingEvictedAgain Kind = "BindingEvictedAgain" // evicted again: the scheduler had put the cluster back, or needs a reschedule
+	AuditBindingHeld         Kind = "BindingHeld"         // its dependents are held, or it is again, after a restore that the scheduler undid
+	AuditBindingPlaced       Kind = "BindingPlaced"       // the scheduler placed it elsewhere
+	AuditBindingReleased     Kind = "BindingReleased"     // Lifeboat's hold was dropped: the old copy goes
+	AuditBindingRestored     Kind = "BindingRestored"     // the cluster was put back among its targets
+	AuditBindingSwapped      Kind = "BindingSwapped"      // a former, recovered cluster took over in the eviction's own write
+	AuditBindingMarked       Kind = "BindingMarked"       // Lifeboat's task was kept, or left to an operator
+	AuditBindingFenced       Kind = "BindingFenced"       // its old copy is proven dead, by a plug-in
+	AuditBindingAttention    Kind = "BindingAttention"    // it needs an operator's eyes
+	AuditBindingOutcome      Kind = "BindingOutcome"      // what became of it in this attempt
 )
 
 // Audit is one line of the audit trail: one decision or act, who took it, and on

@@ -231,7 +231,7 @@ func (p ports) MigratedTooOften(ctx context.Context, bindings []string) (map[str
 	if p.s.state[workflows.FleetPacerID("")] != running {
 		return nil, errNotRunning
 	}
-	until, err := query[map[string]time.Time](p.s, workflows.FleetPacerID(""), workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings})
+	until, err := query[map[string]time.Time](p.s, workflows.FleetPacerID(""), workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings, At: p.s.now()})
 	if err != nil {
 		return nil, errNotRunning
 	}

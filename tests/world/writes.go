@@ -50,6 +50,9 @@ func (w *World) write(op, cluster string, read *karmada.Binding, edit func(*karm
 
 // Evict takes the cluster out and holds the old copy.
 func (w *World) Evict(_ context.Context, r activities.EvictWrite) (karmada.Binding, error) {
+	if task := r.Binding.ForeignTask(r.Cluster); task != nil {
+		return karmada.Binding{}, fmt.Errorf("%w: a task of producer %q for %s stands", karmada.ErrInvalid, task.Producer, r.Cluster)
+	}
 	return w.write("evict", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		var before []string
 		for _, t := range b.Clusters {

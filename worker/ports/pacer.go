@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/fleetpacer"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -67,7 +69,7 @@ func (p Pacer) Used(ctx context.Context, permit int64, binding string) error {
 // MigratedTooOften queries the pacer: no history records it.
 func (p Pacer) MigratedTooOften(ctx context.Context, bindings []string) (map[string]time.Time, error) {
 	var until map[string]time.Time
-	answer, err := p.Client.QueryWorkflow(ctx, p.id(), "", workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings})
+	answer, err := p.Client.QueryWorkflow(ctx, p.id(), "", workflows.QueryMigratedTooOften, workflows.MigratedTooOften{Bindings: bindings, At: time.Now()})
 	if err == nil {
 		err = answer.Get(&until)
 	}
@@ -79,56 +81,64 @@ func (p Pacer) MigratedTooOften(ctx context.Context, bindings []string) (map[str
 
 func (p Pacer) id() string { return workflows.FleetPacerID(p.Instance) }
 
-// Remember finds the run before the chain of currentRunID and reads what it left. Only the list
-// of runs has its id, and that list lags: everything else is read from the run itself.
+// Remember reads what the newest run before the chain of currentRunID left that knew the orders before it. A run mirrors
+// its orders in its memo, each before the operator has the answer. Only the list of runs has their ids, and that list
+// lags: everything else is read from the runs themselves.
 func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.PacerMemory, error) {
-	runID, err := previous(ctx, p.Client, p.id(), currentRunID)
-	if err != nil || runID == "" {
+	earlier, err := earlierRuns(ctx, p.Client, p.id(), currentRunID)
+	if err != nil || len(earlier) == 0 {
 		return activities.PacerMemory{}, err
 	}
-	// A listed run may have continued as another that is not listed yet.
-	for {
-		info, err := p.describe(ctx, runID)
-		if err != nil {
-			return activities.PacerMemory{}, err
+	lost := activities.PacerMemory{Known: true, Lost: true}
+	last, err := p.lastOf(ctx, earlier[0], currentRunID)
+	for n := 1; err == nil; n++ {
+		payload, mirrored := last.GetMemo().GetFields()[fleetpacer.MemoOrders]
+		if mirrored {
+			return p.memory(payload, n == 1 && orderly(last)), nil
 		}
-		if info == nil {
-			return activities.PacerMemory{Known: true, Lost: true}, nil
+		if n == len(earlier) {
+			return lost, nil
 		}
-		if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
-			return p.memory(info), nil
-		}
-		next, err := p.successor(ctx, runID)
-		if err != nil {
-			return activities.PacerMemory{}, err
-		}
-		if next == "" || next == currentRunID {
-			return activities.PacerMemory{Known: true, Lost: true}, nil
-		}
-		runID = next
+		last, err = p.describe(ctx, earlier[n]) // it was ended before it knew the orders before it
 	}
+	return lost, err
 }
 
-// previous is the newest listed run of a workflow other than the current one, empty when there is none.
-func previous(ctx context.Context, c client.Client, id, currentRunID string) (string, error) {
+// lastOf is the last run that a listed run continued as: it may not be listed yet. Nil where that is gone or unknown.
+func (p Pacer) lastOf(ctx context.Context, runID, currentRunID string) (*workflowpb.WorkflowExecutionInfo, error) {
+	for runID != "" && runID != currentRunID {
+		info, err := p.describe(ctx, runID)
+		if err != nil || info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+			return info, err
+		}
+		if runID, err = p.successor(ctx, runID); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// earlierRuns are the listed runs of a workflow other than the current one, the newest first.
+func earlierRuns(ctx context.Context, c client.Client, id, currentRunID string) ([]string, error) {
 	quoted := strings.ReplaceAll(id, `"`, `\"`)
 	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		PageSize: 100,
 		Query:    fmt.Sprintf(`WorkflowId = "%s"`, quoted),
 	})
 	if err != nil {
-		return "", fmt.Errorf("list runs of %s: %w", id, err)
+		return nil, fmt.Errorf("list runs of %s: %w", id, err)
 	}
-	var newest *workflowpb.WorkflowExecutionInfo
-	for _, run := range list.GetExecutions() {
-		if run.GetExecution().GetRunId() == currentRunID {
-			continue
-		}
-		if newest == nil || run.GetStartTime().AsTime().After(newest.GetStartTime().AsTime()) {
-			newest = run
-		}
+	runs := slices.DeleteFunc(list.GetExecutions(), func(run *workflowpb.WorkflowExecutionInfo) bool {
+		return run.GetExecution().GetRunId() == currentRunID
+	})
+	slices.SortStableFunc(runs, func(a, b *workflowpb.WorkflowExecutionInfo) int {
+		return b.GetStartTime().AsTime().Compare(a.GetStartTime().AsTime())
+	})
+	ids := make([]string, len(runs))
+	for n, run := range runs {
+		ids[n] = run.GetExecution().GetRunId()
 	}
-	return newest.GetExecution().GetRunId(), nil
+	return ids, nil
 }
 
 // describe returns nil when the run no longer exists.
@@ -157,17 +167,22 @@ func (p Pacer) successor(ctx context.Context, runID string) (string, error) {
 	return last.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId(), nil
 }
 
-// memory is what a closed run left. It mirrored its orders in its memo, each before the operator had the answer.
-// For one that was terminated, failed or timed out the granted permits are unknown.
-func (p Pacer) memory(info *workflowpb.WorkflowExecutionInfo) activities.PacerMemory {
-	orderly := info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED ||
-		info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
-	payload, mirrored := info.GetMemo().GetFields()[fleetpacer.MemoOrders]
+// memory is what a run left that mirrored its orders.
+func (p Pacer) memory(mirror *commonpb.Payload, orderly bool) activities.PacerMemory {
+	m := activities.PacerMemory{Known: true, Lost: !orderly}
 	var memo json.RawMessage
-	if !mirrored || p.Converter.FromPayload(payload, &memo) != nil {
-		return activities.PacerMemory{Known: true, Lost: true}
+	if p.Converter.FromPayload(mirror, &memo) != nil {
+		m.Lost = true
+		return m
 	}
-	return activities.PacerMemory{Known: true, Lost: !orderly, Memo: memo}
+	m.Memo = memo
+	return m
+}
+
+// orderly reports whether a run ended as it should. Of one that was terminated, failed or timed out the granted permits
+// are unknown.
+func orderly(info *workflowpb.WorkflowExecutionInfo) bool {
+	return info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED || info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
 }
 
 // Applications reads what earlier application failovers reported.
@@ -175,8 +190,8 @@ type Applications struct{ Client client.Client }
 
 // Arrivals reads the report of the run before. One that is gone, still runs, or was ended from outside reports none.
 func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID string) (rules.Arrivals, *rules.Departure, error) {
-	runID, err := previous(ctx, a.Client, workflowID, currentRunID)
-	if err != nil || runID == "" {
+	earlier, err := earlierRuns(ctx, a.Client, workflowID, currentRunID)
+	if err != nil || len(earlier) == 0 {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
@@ -184,7 +199,7 @@ func (a Applications) Arrivals(ctx context.Context, workflowID, currentRunID str
 	var report workflows.ApplicationReport
 	var missing *serviceerror.NotFound
 	var failed *temporal.WorkflowExecutionError
-	err = a.Client.GetWorkflow(ctx, workflowID, runID).Get(ctx, &report)
+	err = a.Client.GetWorkflow(ctx, workflowID, earlier[0]).Get(ctx, &report)
 	if errors.As(err, &missing) || errors.As(err, &failed) {
 		return nil, nil, nil
 	}

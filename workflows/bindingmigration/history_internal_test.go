@@ -238,7 +238,7 @@ func (h *random) answerOf(name string) any {
 		return activities.DependentsResult{}
 	case activities.NameObserveWork:
 		return activities.WorkState{Gone: h.in(50), Away: h.in(10), Superseded: h.in(10), Orphaned: h.in(10)}
-	case activities.NameRemoveAgain:
+	case activities.NameEvictAgain:
 		out := h.acted()
 		if out.Reason == reason.NotHealthy {
 			out.Reason = reason.Healed
@@ -565,7 +565,7 @@ var facts = map[phase.MigrationEvent]func(past) bool{
 		back := func(o activities.Observation) bool { return !o.Held && o.Targeted }
 		healed := func(e entry) bool {
 			out, is := e.answer.(activities.ActResult)
-			return is && e.act == activities.NameRemoveAgain && out.End == activities.ActRefused && out.Reason == reason.Healed
+			return is && e.act == activities.NameEvictAgain && out.End == activities.ActRefused && out.Reason == reason.Healed
 		}
 		return p.look(back) || slices.ContainsFunc(p.recent, healed)
 	},

@@ -96,7 +96,7 @@ func (m *migration) place() {
 		m.note(reason.Paused, why+"; paused by "+m.st.Paused.Line())
 		m.wait(m.st.Terms.HealthPoll, "wait until "+m.st.Ref.Key.String()+" is resumed")
 	case cause != reason.None:
-		m.removeAgain(cause, why)
+		m.evictAgain(cause, why)
 	default:
 		m.note(o.Placed.Reason, o.Placed.Message)
 		m.overdue("the scheduler has not placed it")
@@ -116,15 +116,15 @@ func (m *migration) whyAgain(o activities.Observation) (cause reason.Reason, why
 	return reason.None, ""
 }
 
-// removeAgain evicts once more for such a reason. An application that is not Unhealthy there any more stays: the binding is put back.
-func (m *migration) removeAgain(cause reason.Reason, why string) {
+// evictAgain evicts once more for such a reason. An application that is not Unhealthy there any more stays: the binding is put back.
+func (m *migration) evictAgain(cause reason.Reason, why string) {
 	m.note(cause, why+"; evicting again")
 	ctx := flow.Doing(m.ctx, "evict "+m.st.Ref.Key.String()+" again from "+m.st.Ref.Cluster+": "+why)
 	ref := activities.MigrationRef{ // a task that is left to an operator stays so, though one named the binding
 		Cluster: m.st.Ref.Cluster, ClusterUID: m.st.Ref.ClusterUID, Key: m.st.Ref.Key, UID: m.st.Ref.UID,
 		Mode: m.st.Ref.Mode, Purge: m.st.Ref.Purge, Owner: m.st.Ref.Owner,
 	}
-	out, err := flow.Run[activities.ActResult](ctx, activities.NameRemoveAgain, activities.EvictRequest{
+	out, err := flow.Run[activities.ActResult](ctx, activities.NameEvictAgain, activities.EvictRequest{
 		MigrationRef: ref, Policy: m.st.Policy, Unhealthy: m.unhealthy(),
 	})
 	refused := err == nil && out.End == activities.ActRefused
@@ -133,7 +133,7 @@ func (m *migration) removeAgain(cause reason.Reason, why string) {
 		m.note(reason.Unreachable, err.Error())
 	case out.End == activities.ActDone:
 		m.st.Ref.Generation, m.st.Ref.Again = out.Generation, workflow.Now(m.ctx)
-		m.acted(record.AuditBindingRemoved, record.Audit{Reason: cause})
+		m.acted(record.AuditBindingEvictedAgain, record.Audit{Reason: cause})
 		return
 	case refused && out.Reason == reason.Healed && !m.orders.justRefused():
 		m.on(phase.EventReturned)

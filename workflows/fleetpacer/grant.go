@@ -38,10 +38,11 @@ func (p *pacer) expire() {
 // grantAt is when the next permits may be granted to a class.
 func (l lane) grantAt() time.Time { return l.schedule.GrantAt(l.pace, l.now()) }
 
-// wants reports whether a failover of a class wants a permit.
+// wants reports whether a failover of a class wants a permit that it may have: none of an application, where the
+// Unhealthy ones could not be counted.
 func (l lane) wants() bool {
 	_, equals := l.choose()
-	return equals > 0
+	return equals > 0 && (!l.applications || l.st.Unknown == "")
 }
 
 // wanted reports whether a failover wants a permit.
@@ -76,7 +77,7 @@ func (p *pacer) holds(r workflows.Request) *pace.Suspicion {
 
 // mayGrant reports whether permits may be granted now to a class, under a judgement that is fresh.
 func (l lane) mayGrant() bool {
-	return !l.halted() && l.st.Orders.Halted == nil && !l.now().Before(l.grantAt()) && l.fresh()
+	return l.wants() && !l.halted() && l.st.Orders.Halted == nil && !l.now().Before(l.grantAt()) && l.fresh()
 }
 
 // grant gives the permits of the next seconds to the failovers that request them: the most urgent first,
@@ -207,12 +208,12 @@ func (p *pacer) scheduleOf(number int64) *pace.Schedule {
 
 // migratedTooOften answers the query of bindings that were moved as often as may be within an hour.
 func (p *pacer) migratedTooOften(ask workflows.MigratedTooOften) (map[string]time.Time, error) {
-	until := map[string]time.Time{}
+	until, now := map[string]time.Time{}, pace.Later(p.now(), ask.At)
 	if p.st.Config.MigrationsPerHour <= 0 {
 		return until, nil
 	}
 	for _, binding := range ask.Bindings {
-		if n, at := p.st.Migrations.Since(binding, workflow.Now(p.ctx)); n >= p.st.Config.MigrationsPerHour {
+		if n, at := p.st.Migrations.Since(binding, now); n >= p.st.Config.MigrationsPerHour {
 			until[binding] = at
 		}
 	}

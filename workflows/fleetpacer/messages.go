@@ -25,9 +25,9 @@ func (p *pacer) messages() flow.Messages {
 				Name: workflows.UpdateClaim, Description: "Whether a cluster that the scheduler put back may be removed again", Refuse: p.refuseClaim,
 				Answer: func(workflow.Context, workflows.Claim) error { p.claims++; return nil },
 			},
-			flow.Ordered(workflows.UpdateHalt, "Stop every eviction of the fleet, within four seconds", flow.RefuseOrder, p.halt),
-			flow.Ordered(workflows.UpdateResume, "End a halt, or go on after the state was lost", p.refuseResume, p.resume),
-			flow.Ordered(workflows.UpdateSetRate, "Replace the configured eviction rate (per second), or end that", p.refuseRate, p.setRate),
+			onceRecalled(p, workflows.UpdateHalt, "Stop every eviction of the fleet, within four seconds", flow.RefuseOrder, p.halt),
+			onceRecalled(p, workflows.UpdateResume, "End a halt, or go on after the state was lost", p.refuseResume, p.resume),
+			onceRecalled(p, workflows.UpdateSetRate, "Replace the configured eviction rate (per second), or end that", p.refuseRate, p.setRate),
 		},
 		Signals: []flow.Signal{
 			flow.OnSignal(workflows.SignalFleetObserved, p.fleetObserved),
@@ -40,6 +40,19 @@ func (p *pacer) messages() flow.Messages {
 func (p *pacer) serve() error {
 	p.inbox = p.messages()
 	return p.inbox.Serve(p.ctx, p.ctx)
+}
+
+// onceRecalled is an order that is carried out once those before this pacer are known: it stands beside them.
+func onceRecalled[O any](p *pacer, name, description string, refuse func(O) error, take func(O) string) flow.Update {
+	return flow.Awaited(name, description, refuse, func(ctx workflow.Context, o O) (string, error) {
+		if err := workflow.Await(ctx, func() bool { return !p.recalling }); err != nil {
+			return "", err
+		}
+		if err := refuse(o); err != nil {
+			return "", err
+		}
+		return take(o), nil
+	})
 }
 
 // fleetObserved looks at the fleet again, and keeps the results of the external probe.
@@ -113,8 +126,8 @@ func (p *pacer) resume(o workflows.Order) string {
 }
 
 func (p *pacer) refuseResume(o workflows.Order) error {
-	if p.st.Orders.Halted == nil && len(p.st.Suspicions.Holding()) == 0 {
-		return flow.Refused("nobody halted: the tier is " + string(p.st.Pace.Tier) + " by the fleet's health (" + string(p.st.Pace.Reason) + ")")
+	if !p.recalling && p.st.Orders.Halted == nil && len(p.st.Suspicions.Holding()) == 0 {
+		return flow.Refused("nobody halted: the tier is " + string(p.st.Pace.Tier) + " (" + string(p.st.Pace.Reason) + ")")
 	}
 	return flow.RefuseOrder(o)
 }
@@ -132,17 +145,21 @@ func (p *pacer) setRate(r workflows.SetRate) string {
 	if halt := p.st.Orders.Halted; halt != nil {
 		return "the rate is set; nothing moves before a resume: the fleet was halted by " + halt.Who
 	}
-	if tier := p.st.Pace.Tier; tier == pace.TierHalted || tier == pace.TierSlow && r.Rate > p.st.Pace.Rate {
-		return "the rate is set; it counts once the fleet is well enough again: the tier is " + string(p.st.Pace.Tier) + " (" + string(p.st.Pace.Reason) + ")"
+	switch next := pace.Judge(p.st.Pace.FleetHealth, p.st.Config.With(&r.Rate)); {
+	case p.st.Pace.Tier == "":
+		return "the rate is set; it takes effect once the fleet is judged"
+	case next.Rate < r.Rate:
+		return "the rate is set; it counts once the fleet is well enough again: the tier is " + string(next.Tier) + " (" + string(next.Reason) + ")"
+	default:
+		return "the rate is set; it takes effect at once"
 	}
-	return "the rate is set; it takes effect at once"
 }
 
 func (p *pacer) refuseRate(r workflows.SetRate) error {
 	switch {
 	case r.Configured && r.Rate != 0:
 		return flow.Refused(`field "configured": it is either a rate or the configured one`)
-	case r.Configured && p.st.Orders.Rate == nil:
+	case r.Configured && !p.recalling && p.st.Orders.Rate == nil:
 		return flow.Refused("nobody set a rate: the configured one counts")
 	}
 	if r.Rate < 0 || r.Rate > workflows.MaxRate {

@@ -26,10 +26,11 @@ type pacer struct {
 	lull     flow.Lull
 	waited   bool // this run has waited at least once
 	claims   int  // since this run began: updates are bounded per run
-	unjudged bool // the newest attempt to judge the fleet failed
-	counted  bool // and it counted the Unhealthy applications
+	counted  bool // the newest judgement of the fleet was to count the Unhealthy applications
 	inbox    flow.Messages
 	trail    trail
+	// recalling: the orders before this pacer are not known yet, and those that come wait.
+	recalling bool
 }
 
 // MemoOrders is the memo field in which the pacer mirrors its orders.
@@ -60,7 +61,7 @@ const maxClaims = 1000
 // ahead and 1/rate after the one before, under a judgement of the whole fleet made for it.
 // It never closes by itself.
 func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
-	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx), instance: params.Instance}
+	p := &pacer{ctx: ctx, log: workflow.GetLogger(ctx), instance: params.Instance, recalling: params.State == nil}
 	if params.State != nil {
 		p.st = *params.State
 	}
@@ -71,7 +72,7 @@ func Workflow(ctx workflow.Context, params workflows.FleetPacerParams) error {
 	if err := p.serve(); err != nil {
 		return err
 	}
-	if params.State == nil {
+	if p.recalling {
 		p.recall()
 	}
 	for ctx.Err() == nil {
@@ -117,10 +118,14 @@ func (p *pacer) full() bool {
 
 func (p *pacer) now() time.Time { return workflow.Now(p.ctx) }
 
-// recall starts a pacer without carried state: it assumes nothing.
+// recall starts a pacer without carried state: it assumes nothing. One that is ended meanwhile leaves no orders: the
+// next one reads those before it.
 func (p *pacer) recall() {
 	ctx := flow.Doing(p.ctx, "recall what the previous pacer left behind")
 	r, err := flow.Run[activities.Recall](ctx, activities.NameRecallPacer, activities.RecallRequest{RunID: workflow.GetInfo(p.ctx).WorkflowExecution.RunID})
+	if p.ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		r = activities.Recall{Lost: true, Why: reason.StateLost}
 		p.log.Error("could not recall the previous pacer", "error", err)
@@ -129,6 +134,7 @@ func (p *pacer) recall() {
 	if len(r.Memo) > 0 && json.Unmarshal(r.Memo, &p.st.Orders) != nil {
 		r.Lost, p.st.Orders = true, workflows.Orders{}
 	}
+	p.recalling = false
 	if r.Lost {
 		p.st.Orders.HaltReason, p.st.HaltedAt = reason.StateLost, p.now()
 		if p.st.Orders.Halted == nil {
@@ -164,18 +170,18 @@ func (p *pacer) look() error {
 	if r.Config.UnlimitedChunk > 0 {
 		p.st.Config, p.st.Audited, p.st.Runbook, p.st.InForce = r.Config, r.Audit, r.Runbook, r.InForce
 	}
-	pace := p.ordered(r.Pace)
-	changed := pace.Tier != p.st.Pace.Tier || pace.Rate != p.st.Pace.Rate || pace.Reason != p.st.Pace.Reason ||
-		pace.Total != p.st.Pace.Total || len(pace.Faulty) != len(p.st.Pace.Faulty)
-	p.trail.pace(p.st.Pace, pace)
-	p.st.Pace, p.st.Assessed = pace, p.now()
-	held := len(p.st.Suspicions.Holding())
-	if !p.unjudged { // what was not counted is not lower
+	next := p.ordered(r.Pace)
+	changed := next.Tier != p.st.Pace.Tier || next.Rate != p.st.Pace.Rate || next.Reason != p.st.Pace.Reason ||
+		next.Total != p.st.Pace.Total || !slices.Equal(next.Faulty, p.st.Pace.Faulty)
+	p.trail.pace(p.st.Pace, next)
+	p.st.Pace, p.st.Assessed = next, p.now()
+	held := p.st.Suspicions.Holding()
+	if p.st.Unknown == "" { // what was not counted is not lower
 		p.st.Suspicions = p.st.Suspicions.Next(r.Suspected, p.now(), p.st.Config.BreakerWindow)
 	}
-	p.broadcast(changed, waived || held != len(p.st.Suspicions.Holding()))
+	p.broadcast(changed, waived || !slices.EqualFunc(held, p.st.Suspicions.Holding(), pace.Suspicion.Same))
 	if changed {
-		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(pace.Tier)), workflows.SearchReason.ValueSet(string(pace.Reason)))
+		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(next.Tier)), workflows.SearchReason.ValueSet(string(next.Reason)))
 	}
 	return nil
 }
@@ -183,7 +189,6 @@ func (p *pacer) look() error {
 // judge has the health of the fleet judged, and the pace that follows. A rate that an operator
 // set meanwhile takes effect at once: the judgement is made again for it.
 func (p *pacer) judge() (activities.FleetResult, error) {
-	p.unjudged = false
 	for {
 		rate := p.st.Orders.Rate
 		p.counted = p.applicationsWait() || len(p.st.Suspicions) > 0 // one ends only by a count
@@ -194,8 +199,10 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 				return r, p.ctx.Err()
 			}
 			r.Pace = pace.Pace{Tier: pace.TierHalted, Reason: reason.FleetUnknown}
-			p.unjudged = true
-			p.log.Error("could not judge the fleet", "error", err)
+			r.Uncounted = reason.Summary(err.Error())
+		}
+		if p.st.Unknown = r.Uncounted; p.st.Unknown != "" {
+			p.log.Error("could not count the fleet, or its Unhealthy applications", "reason", r.Pace.Reason, "error", p.st.Unknown)
 		}
 		if rate == p.st.Orders.Rate {
 			return r, nil
@@ -216,7 +223,7 @@ func (p *pacer) lookIsDue() bool {
 // lasts is for how long a judgement holds while the controller reports no change.
 func (p *pacer) lasts() time.Duration {
 	switch {
-	case p.unjudged:
+	case p.st.Unknown != "":
 		return lookAgain
 	case p.wanted() || len(p.st.Suspicions.Holding()) > 0 && p.applicationsWait():
 		return reassess
@@ -233,6 +240,9 @@ func (p *pacer) dirtyOrders() bool {
 	shown := p.st.Pace.Reason == reason.HaltedByOperator || p.st.Pace.Reason == reason.StateLost
 	if p.st.Orders.Rate == nil && p.st.Pace.Reason == reason.RateSetByOperator {
 		return true
+	}
+	if !halted && shown {
+		return p.st.Config.With(p.st.Orders.Rate).Flows() // else the configuration halts
 	}
 	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == pace.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
 }
@@ -355,10 +365,10 @@ func (p *pacer) nextLook() (at time.Time, why string) {
 // page shows the fleet's pace and the failovers that wait for it.
 func (p *pacer) page() {
 	v := view.Pacer{
-		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config, HaltedBy: p.st.Orders.Halted.Line(), RateBy: p.st.Orders.RateBy.Line(),
+		Now: p.now(), Pace: p.st.Pace, Config: p.st.Config.With(p.st.Orders.Rate), HaltedBy: p.st.Orders.Halted.Line(), RateBy: p.st.Orders.RateBy.Line(),
 		Next: p.st.Schedule.Next(p.st.Pace, p.now()), Out: p.st.Schedule.Out,
 		Granted: p.st.Granted, Written: p.st.Written, Unused: p.st.Unused, Assessed: p.st.Assessed,
-		HaltedAt: p.st.HaltedAt, Runbook: p.st.Runbook,
+		HaltedAt: p.st.HaltedAt, Unknown: p.st.Unknown, Runbook: p.st.Runbook,
 	}
 	for _, x := range p.st.Suspicions.Holding() {
 		v.Suspected = append(v.Suspected, x.String())
