@@ -265,12 +265,12 @@ func (a evictor) EvictAgain(ctx context.Context, r EvictRequest) (ActResult, err
 		if !known {
 			return refused(reason.ClusterGone, "the cluster was deleted"), nil
 		}
-		if why := twoEvictors(b, r.Cluster); why != "" {
-			return refused(reason.ForeignTask, why), nil
-		}
 		var judged EvictResult
 		if stop, err := a.stillMoves(ctx, r, sight{cluster: c, binding: b, now: a.clock.Now()}, &judged); err != nil || stop {
 			return refused(judged.Reason, judged.Message), err
+		}
+		if why := twoEvictors(b, r.Cluster); why != "" {
+			return refused(reason.ForeignTask, why), nil
 		}
 		if since() >= within { // an operator may have halted the pacer since it answered
 			return refused(reason.PermitPassed, "the pacer's word is too old for the write"), nil

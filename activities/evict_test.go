@@ -207,6 +207,11 @@ func TestRemovingAgainNeedsNoPermitButObeysEveryStop(t *testing.T) {
 		"another producer evicts it, too": {world: app(func(x *karmada.Binding) {
 			x.Tasks = append(x.Tasks, karmada.Task{FromCluster: "m1", Producer: "other"})
 		}), reason: reason.ForeignTask, tasks: 2},
+		"recovered, and another producer evicts it": {world: func(b *bench) {
+			b.does(recovered, app(func(x *karmada.Binding) {
+				x.Tasks = append(x.Tasks, karmada.Task{FromCluster: "m1", Producer: "other"})
+			}))
+		}, reason: reason.NoTaint, tasks: 2},
 		"recovered":    {world: recovered, reason: reason.NoTaint},
 		"cluster gone": {world: func(b *bench) { b.world.DeleteCluster("m1") }, reason: reason.ClusterGone},
 		"not put back": {world: app(func(x *karmada.Binding) { x.Clusters = nil }), end: activities.ActAlready},

@@ -68,7 +68,7 @@ func (a fleetAssessor) AssessFleet(ctx context.Context, r FleetRequest) (FleetRe
 }
 
 // countWithin is how long the applications are counted: the evictions of clusters wait for it.
-const countWithin = 10 * time.Second
+const countWithin = 5 * time.Second
 
 // countUnhealthy counts the Unhealthy applications, or says why it could not.
 func (a fleetAssessor) countUnhealthy(ctx context.Context, fleet []karmada.Cluster) ([]pace.Share, string) {

@@ -616,6 +616,34 @@ func TestPacer_ReleaseIsSuspectedAgainAfterAWaiver_HoldsItsApplications(t *testi
 	require.Len(t, p.grants, 1)
 }
 
+// While nothing can be counted, nothing is known to be lower.
+//
+// Rules: R4.13-8, R4.5-35.
+func TestPacer_ReleaseIsSuspectedAndCannotBeCounted_HoldsItsApplicationsForAWindowAfter(t *testing.T) {
+	p := newPacing(t)
+	p.pace.ApplicationRate, p.pace.BreakerShare, p.pace.BreakerWindow = 5, 0.2, 2*time.Minute
+	turn := func(health karmada.Health) {
+		for n := range 5 {
+			p.world.Change(karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}, func(b *karmada.Binding) {
+				b.Application = &karmada.ApplicationFailover{}
+				b.Status.Aggregated = []karmada.AggregatedItem{{Cluster: "m2", Applied: true, Health: health}}
+			})
+		}
+	}
+	for n := range 5 {
+		p.world.AddBinding(karmada.Binding{
+			Key: karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}, Replicas: 1, Clusters: []karmada.TargetCluster{{Name: "m2", Replicas: 1}},
+		})
+	}
+	turn(karmada.HealthUnhealthy)
+	p.at(time.Second, func() { p.askFor(karmada.BindingKey{Namespace: "shop", Name: "0"}) })
+	p.at(30*time.Second, func() { p.unlist = karmada.ErrInvalid; turn(karmada.HealthHealthy) })
+	p.at(4*time.Minute, func() { p.unlist = nil })
+	p.at(5*time.Minute+30*time.Second, func() { require.Empty(t, p.grants) })
+	p.run(7 * time.Minute)
+	require.Len(t, p.grants, 1)
+}
+
 // The first application that asks has the Unhealthy ones counted; those that ask within seconds of that do not again.
 //
 // Rules: R4.5-35, R4.13-8.

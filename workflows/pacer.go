@@ -19,6 +19,8 @@ type PacerState struct {
 	Changed bool `json:"changed,omitempty"`
 	// Unknown is why the fleet, or its Unhealthy applications, could not be counted then.
 	Unknown string `json:"unknown,omitempty"`
+	// Recount is when the applications are counted again after they could not be, zero where they were.
+	Recount time.Time `json:"recount,omitzero"`
 	// Waived: an operator has waived what is suspected since then.
 	Waived bool `json:"waived,omitempty"`
 	// Config is the pace section of the worker that judged last.

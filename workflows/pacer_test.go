@@ -527,16 +527,25 @@ func TestApplicationsThatCannotBeCounted_HoldNoCluster(t *testing.T) {
 	p.pace.ApplicationRate, p.pace.BreakerShare = 5, 0.2
 	p.unlist, p.memory = karmada.ErrInvalid, activities.PacerMemory{Known: true, Memo: []byte(`{}`)}
 	app := karmada.BindingKey{Namespace: "shop", Name: "app"}
-	p.at(10*time.Second, func() { p.askFor(app); p.ask("m1", 1) })
-	p.at(30*time.Second, func() {
-		require.Len(t, p.grants, 1)
-		require.Equal(t, "m1", p.grants[0].cluster)
+	p.onGrant = p.evictAll()
+	p.at(10*time.Second, func() { p.askFor(app); p.ask("m1", 100) })
+	for n := range 50 {
+		p.at(11*time.Second+time.Duration(n)*time.Second, func() { p.askFor(karmada.BindingKey{Namespace: "shop", Name: fmt.Sprint(n)}) })
+	}
+	p.at(70*time.Second, func() {
+		require.GreaterOrEqual(t, len(p.writes), 28, "at its pace")
+		require.True(t, slices.ContainsFunc(p.grants, func(g granted) bool { return g.cluster == "m1" }))
+		require.False(t, slices.ContainsFunc(p.grants, func(g granted) bool { return g.cluster != "m1" }))
 		require.Equal(t, pace.TierNormal, p.status().Pace.Tier)
-		require.LessOrEqual(t, p.looks, 5, "it does not poll")
+		require.NotEmpty(t, p.status().Unknown)
+		require.LessOrEqual(t, p.unlisted, 7, "a cluster does not wait for each")
+		require.LessOrEqual(t, p.looks, 20, "nor is the fleet judged for each that asks")
 		p.unlist = nil
 	})
-	p.run(50 * time.Second)
-	require.Len(t, p.grants, 2)
+	status := p.run(90 * time.Second)
+	require.True(t, slices.ContainsFunc(p.grants, func(g granted) bool { return g.cluster != "m1" }))
+	require.Empty(t, status.Unknown)
+	require.Zero(t, status.Recount)
 }
 
 // As many clusters as before are faulty, and as many scopes are suspected; they are others.
@@ -634,7 +643,7 @@ func TestARateThatEndsWhatHaltsSaysSo(t *testing.T) {
 	p.at(55*time.Second, func() { quick = p.setRate(0.1) })
 	p.at(60*time.Second, func() {
 		p.accept(p.update(workflows.UpdateSetRate, workflows.SetRate{Order: jane, Configured: true}))
-		p.refuse("nobody halted: the tier is", p.update(workflows.UpdateResume, jane))
+		p.refuse("nobody halted: pace.evictionRate is 0", p.update(workflows.UpdateResume, jane))
 	})
 	p.at(70*time.Second, func() { unwell = p.setRate(2) })
 	p.run(80 * time.Second)
@@ -672,13 +681,13 @@ func TestAnOrderGivenWhileThePacerRecalls_StandsBesideThoseBefore(t *testing.T) 
 		"a halt":                  {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: func(p *pacing) { p.halt() }, halted: &jane, rate: 2},
 		"a rate":                  {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: rate, halted: joe, rate: 3},
 		"a rate at a first start": {order: rate, rate: 3},
-		"a resume":                {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: func(p *pacing) { p.resume() }, rate: 2},
+		"a resume, of what nobody has seen": {memory: activities.PacerMemory{Known: true, Lost: true, Memo: earlier}, order: func(p *pacing) {
+			p.refuse("yet to read the orders before it", p.update(workflows.UpdateResume, jane))
+		}, halted: joe, rate: 2},
 		"the configured rate": {memory: activities.PacerMemory{Known: true, Memo: earlier}, order: func(p *pacing) {
 			p.accept(p.update(workflows.UpdateSetRate, configured))
 		}, halted: joe},
-		"a resume after a lost state": {memory: activities.PacerMemory{Known: true, Lost: true, Memo: earlier}, order: func(p *pacing) { p.resume() }, rate: 2},
 		"what there is nothing to end of": {order: func(p *pacing) {
-			p.refuse("nobody halted", p.update(workflows.UpdateResume, jane))
 			p.refuse("nobody set a rate", p.update(workflows.UpdateSetRate, configured))
 			p.refuse(`"who"`, p.update(workflows.UpdateHalt, workflows.Order{Reason: "x"}))
 		}},

@@ -38,6 +38,8 @@ type pacing struct {
 	inForce map[string]string        // what the worker publishes
 	unread  error                    // why the clusters cannot be read, nil when they can
 	unlist  error                    // why the bindings cannot be listed, nil when they can
+	// unlisted is how often they could not.
+	unlisted int
 	// onGrant plays the failover of a cluster.
 	onGrant func(cluster string, g workflows.Grant)
 	grants  []granted
@@ -75,6 +77,7 @@ func (r fleetReader) Clusters(ctx context.Context) ([]karmada.Cluster, error) {
 
 func (r fleetReader) Bindings(ctx context.Context, page activities.Page) (activities.BindingPage, error) {
 	if r.p.unlist != nil {
+		r.p.unlisted++
 		return activities.BindingPage{}, r.p.unlist
 	}
 	return r.World.Bindings(ctx, page)

@@ -83,6 +83,14 @@ func (s Suspicions) Holding() Suspicions {
 	return slices.DeleteFunc(slices.Clone(s), func(x Suspicion) bool { return x.Waived })
 }
 
+// Shares are what is suspected.
+func (s Suspicions) Shares() (shares []Share) {
+	for _, x := range s {
+		shares = append(shares, x.Share)
+	}
+	return shares
+}
+
 // Waive has everything move that is suspected now.
 func (s Suspicions) Waive() Suspicions {
 	out := slices.Clone(s)

@@ -224,7 +224,7 @@ func (v Failover) whenHealthy() string {
 	line := "not with the last eviction, but when " + text(v.Cluster) + " has been healthy"
 	var longest time.Duration
 	for _, w := range v.Windows {
-		if w.Moves && (w.Stands || w.Matching && !w.Deadline.After(v.Now)) {
+		if w.Moves && (w.Stands || w.Matching && !w.Unwritable && !w.Deadline.After(v.Now)) {
 			longest = max(longest, w.Remove)
 		}
 	}

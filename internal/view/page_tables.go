@@ -260,6 +260,8 @@ func (w WindowLine) then(now time.Time) string {
 	switch {
 	case w.Matching:
 		return w.adds(now)
+	case w.Stands && w.Unwritable:
+		return "tainted until the cluster's soft taints can be read"
 	case w.Stands && w.Idle:
 		return "tainted until its removeOnConditions match"
 	case w.Stands && w.waits(now):

@@ -389,6 +389,8 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 		"cordoned: its failure, where one runs":        {phase: phase.FailoverCordoned, windows: []rules.Window{well(cordons, 590), slow}, stand: "cordon", fact: "Comes next", says: "failed at " + at(1100)},
 		"cordoned: none while its rule matches":        {phase: phase.FailoverCordoned, windows: []rules.Window{cordons, never}, stand: "cordon", fact: "Comes next"},
 		"it ends with the longest of those":            {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, never, window("cordon", corev1.TaintEffectNoSchedule, 0, 3600)}, stand: "fast cordon", fact: "Ends", says: "healthy for 3m"},
+		"it ends with none that cannot be written":     {phase: phase.FailoverEvacuating, windows: []rules.Window{fast, window("soft", karmada.EffectPreferNoExecute, 0, 3600)}, stand: "fast", unreadable: true, fact: "Ends", says: "healthy for 3m"},
+		"a taint that cannot be removed":               {phase: phase.FailoverEvacuating, windows: []rules.Window{well(soft, 100)}, stand: "soft", unreadable: true, fact: "Ends", says: "tainted until the cluster's soft taints can be read"},
 		"it ends with one that is due and not there":   {phase: phase.FailoverConfirmed, windows: []rules.Window{window("fast", corev1.TaintEffectNoExecute, 0, 180)}, fact: "Ends", says: "healthy for 3m"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -91,10 +91,12 @@ func (p Pacer) Remember(ctx context.Context, currentRunID string) (activities.Pa
 	}
 	lost := activities.PacerMemory{Known: true, Lost: true}
 	last, err := p.lastOf(ctx, earlier[0], currentRunID)
+	ended := true
 	for n := 1; err == nil; n++ {
+		ended = ended && orderly(last)
 		payload, mirrored := last.GetMemo().GetFields()[fleetpacer.MemoOrders]
 		if mirrored {
-			return p.memory(payload, n == 1 && orderly(last)), nil
+			return p.memory(payload, ended), nil
 		}
 		if n == len(earlier) {
 			return lost, nil

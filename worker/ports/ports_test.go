@@ -237,20 +237,21 @@ func TestWhatThePreviousPacerLeft(t *testing.T) {
 		listed int // how many of the runs the list shows; 0: all
 		want   activities.PacerMemory
 	}{
-		"nothing before a first start":                             {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now}}},
-		"the orders of a cancelled run":                            {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
-		"the newest run of several":                                {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, terminated, orders), now, run("newer", 2, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
-		"only the orders of a terminated":                          {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}}, want: only},
-		"only the orders of a failed":                              {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, failed, orders)}}, want: only},
-		"nothing of a terminated without":                          {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, "")}}, want: lost},
-		"a terminated one that is gone":                            {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}, swept: true}, want: lost},
-		"nothing to trust without a memo":                          {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, "")}}, want: lost},
-		"the orders before one that was ended before it knew them": {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, cancelled, orders), now, run("newer", 2, terminated, "")}}, want: only},
-		"a successor that was ended, and the run before":           {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, cancelled, orders), now, run("newer", 2, continued, ""), run("next", 3, terminated, "")}, next: map[string]string{"newer": "next"}}, listed: 3, want: only},
-		"orders that cannot be read, and others before":            {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, cancelled, orders), now, run("newer", 2, cancelled, "?")}}, want: lost},
-		"a run that continues as this one":                         {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders)}, next: map[string]string{"old": current}}, want: lost},
-		"a successor that is not listed yet":                       {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders), run("next", 2, terminated, orders)}, next: map[string]string{"old": "next"}}, listed: 2, want: only},
-		"a successor that is gone":                                 {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders)}, next: map[string]string{"old": "swept"}}, want: lost},
+		"nothing before a first start":                                 {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now}}},
+		"the orders of a cancelled run":                                {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
+		"the newest run of several":                                    {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, terminated, orders), now, run("newer", 2, cancelled, orders)}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
+		"only the orders of a terminated":                              {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}}, want: only},
+		"only the orders of a failed":                                  {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, failed, orders)}}, want: only},
+		"nothing of a terminated without":                              {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, "")}}, want: lost},
+		"a terminated one that is gone":                                {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, terminated, orders)}, swept: true}, want: lost},
+		"nothing to trust without a memo":                              {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, cancelled, "")}}, want: lost},
+		"the orders before one that was ended before it knew them":     {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, cancelled, orders), now, run("newer", 2, terminated, "")}}, want: only},
+		"the orders before one that was cancelled before it knew them": {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, cancelled, orders), now, run("newer", 2, cancelled, "")}}, want: activities.PacerMemory{Known: true, Memo: []byte(orders)}},
+		"a successor that was ended, and the run before":               {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, cancelled, orders), now, run("newer", 2, continued, ""), run("next", 3, terminated, "")}, next: map[string]string{"newer": "next"}}, listed: 3, want: only},
+		"orders that cannot be read, and others before":                {past: past{runs: []*workflowpb.WorkflowExecutionInfo{run("old", 1, cancelled, orders), now, run("newer", 2, cancelled, "?")}}, want: lost},
+		"a run that continues as this one":                             {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders)}, next: map[string]string{"old": current}}, want: lost},
+		"a successor that is not listed yet":                           {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders), run("next", 2, terminated, orders)}, next: map[string]string{"old": "next"}}, listed: 2, want: only},
+		"a successor that is gone":                                     {past: past{runs: []*workflowpb.WorkflowExecutionInfo{now, run("old", 1, continued, orders)}, next: map[string]string{"old": "swept"}}, want: lost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			listed := c.listed

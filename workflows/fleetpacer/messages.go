@@ -79,8 +79,8 @@ func (p *pacer) requested(r activities.PermitRequest) {
 	if known && old.FailoverID == r.FailoverID {
 		follow(&next, old)
 	}
-	// A new failover gets the pace with the next judgement, which is due now; an application needs one that counted.
-	knows := next.Told || r.Application != nil && p.counted && p.holds(next) == nil
+	// A new failover gets the pace with the next judgement, which is due now; an application needs one that counts.
+	knows := next.Told || r.Application != nil && (p.counted && p.holds(next) == nil || p.now().Before(p.st.Recount))
 	p.st.Changed = p.st.Changed || !knows
 	p.st.Requests[r.From()] = next
 	p.dirty = true
@@ -126,10 +126,15 @@ func (p *pacer) resume(o workflows.Order) string {
 }
 
 func (p *pacer) refuseResume(o workflows.Order) error {
-	if !p.recalling && p.st.Orders.Halted == nil && len(p.st.Suspicions.Holding()) == 0 {
-		return flow.Refused("nobody halted: the tier is " + string(p.st.Pace.Tier) + " (" + string(p.st.Pace.Reason) + ")")
+	switch {
+	case p.recalling: // an order that waits would end a halt that nobody has seen
+		return flow.Refused("this pacer has yet to read the orders before it: see lifeboat status, then repeat this")
+	case p.st.Orders.Halted != nil, len(p.st.Suspicions.Holding()) > 0:
+		return flow.RefuseOrder(o)
+	case !p.st.Config.With(p.st.Orders.Rate).Flows():
+		return flow.Refused("nobody halted: pace.evictionRate is 0; lifeboat rate fleet sets another")
 	}
-	return flow.RefuseOrder(o)
+	return flow.Refused("nobody halted: the tier is " + string(p.st.Pace.Tier) + " (" + string(p.st.Pace.Reason) + ")")
 }
 
 func (p *pacer) setRate(r workflows.SetRate) string {

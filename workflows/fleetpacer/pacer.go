@@ -176,9 +176,10 @@ func (p *pacer) look() error {
 	p.trail.pace(p.st.Pace, next)
 	p.st.Pace, p.st.Assessed = next, p.now()
 	held := p.st.Suspicions.Holding()
-	if p.st.Unknown == "" { // what was not counted is not lower
-		p.st.Suspicions = p.st.Suspicions.Next(r.Suspected, p.now(), p.st.Config.BreakerWindow)
+	if p.st.Unknown != "" { // what was not counted is not lower
+		r.Suspected = p.st.Suspicions.Shares()
 	}
+	p.st.Suspicions = p.st.Suspicions.Next(r.Suspected, p.now(), p.st.Config.BreakerWindow)
 	p.broadcast(changed, waived || !slices.EqualFunc(held, p.st.Suspicions.Holding(), pace.Suspicion.Same))
 	if changed {
 		_ = workflow.UpsertTypedSearchAttributes(p.ctx, workflows.SearchPhase.ValueSet(string(next.Tier)), workflows.SearchReason.ValueSet(string(next.Reason)))
@@ -191,7 +192,8 @@ func (p *pacer) look() error {
 func (p *pacer) judge() (activities.FleetResult, error) {
 	for {
 		rate := p.st.Orders.Rate
-		p.counted = p.applicationsWait() || len(p.st.Suspicions) > 0 // one ends only by a count
+		waits := p.applicationsWait() || len(p.st.Suspicions) > 0 // one ends only by a count
+		p.counted = waits && !p.now().Before(p.st.Recount)
 		ctx := workflow.WithScheduleToCloseTimeout(flow.Doing(p.ctx, "judge the health of the fleet"), judgeWithin)
 		r, err := flow.Run[activities.FleetResult](ctx, activities.NameAssessFleet, activities.FleetRequest{Rate: rate, Applications: p.counted})
 		if err != nil {
@@ -201,19 +203,29 @@ func (p *pacer) judge() (activities.FleetResult, error) {
 			r.Pace = pace.Pace{Tier: pace.TierHalted, Reason: reason.FleetUnknown}
 			r.Uncounted = reason.Summary(err.Error())
 		}
-		if p.st.Unknown = r.Uncounted; p.st.Unknown != "" {
-			p.log.Error("could not count the fleet, or its Unhealthy applications", "reason", r.Pace.Reason, "error", p.st.Unknown)
-		}
+		p.uncounted(r, waits)
 		if rate == p.st.Orders.Rate {
 			return r, nil
 		}
 	}
 }
 
+// uncounted notes what could not be counted. Where applications could not, the clusters' next judgements do not wait for
+// another attempt.
+func (p *pacer) uncounted(r activities.FleetResult, waits bool) {
+	switch {
+	case r.Uncounted != "":
+		p.st.Unknown, p.st.Recount = r.Uncounted, p.now().Add(lookAgain)
+		p.log.Error("could not count the fleet, or its Unhealthy applications", "reason", r.Pace.Reason, "error", r.Uncounted)
+	case p.counted || !waits:
+		p.st.Unknown, p.st.Recount = "", time.Time{}
+	}
+}
+
 // lookIsDue: a grant is only ever issued under a fresh judgement; a change of the fleet and
 // an order show at once, whether or not a failover waits for permits.
 func (p *pacer) lookIsDue() bool {
-	if p.st.Assessed.IsZero() || p.st.Changed || p.dirtyOrders() {
+	if p.st.Assessed.IsZero() || p.st.Changed || unshown(&p.st) {
 		return true
 	}
 	granting := slices.ContainsFunc(p.lanes(), func(l lane) bool { return l.wants() && !p.now().Before(l.grantAt()) })
@@ -234,17 +246,17 @@ func (p *pacer) lasts() time.Duration {
 	}
 }
 
-// dirtyOrders: an order came that the published pace does not show yet.
-func (p *pacer) dirtyOrders() bool {
-	halted := p.st.Orders.Halted != nil
-	shown := p.st.Pace.Reason == reason.HaltedByOperator || p.st.Pace.Reason == reason.StateLost
-	if p.st.Orders.Rate == nil && p.st.Pace.Reason == reason.RateSetByOperator {
+// unshown reports whether an order came that the published pace does not show yet.
+func unshown(st *workflows.PacerState) bool {
+	halted := st.Orders.Halted != nil
+	shown := st.Pace.Reason == reason.HaltedByOperator || st.Pace.Reason == reason.StateLost
+	if st.Orders.Rate == nil && st.Pace.Reason == reason.RateSetByOperator {
 		return true
 	}
 	if !halted && shown {
-		return p.st.Config.With(p.st.Orders.Rate).Flows() // else the configuration halts
+		return st.Config.With(st.Orders.Rate).Flows() // else the configuration halts
 	}
-	return halted != shown || (p.st.Orders.Rate != nil && !halted && p.st.Pace.Tier == pace.TierNormal && p.st.Pace.Rate != *p.st.Orders.Rate)
+	return halted != shown || (st.Orders.Rate != nil && !halted && st.Pace.Tier == pace.TierNormal && st.Pace.Rate != *st.Orders.Rate)
 }
 
 // ordered lays the operators' orders over the fleet's pace: a halt always wins.
