@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,8 @@ func TestClusters_WithADeletionTimestamp_AreDrainedWhereTheOptionSaysSo(t *testi
 	for _, drains := range []bool{true, false} {
 		client := connect(t, &apiServer{objects: map[string]string{clustersPath: `{"items":[` + deleting + `]}`, clustersPath + "/m1": deleting}}, Options{DrainDeleting: drains})
 		listed, one, now := fixtures.Must(client.Clusters(t.Context()))(t), fixtures.Must(client.Cluster(t.Context(), "m1"))(t), fixtures.Must(client.ClusterNow(t.Context(), "m1"))(t)
-		for _, c := range []karmada.Cluster{listed[0], one, now} {
+		written := fixtures.Must(client.Taint(t.Context(), activities.TaintWrite{Cluster: now}))(t)
+		for _, c := range []karmada.Cluster{listed[0], one, now, written} {
 			require.Equal(t, drains, c.Drain != nil)
 		}
 	}

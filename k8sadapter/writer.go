@@ -22,7 +22,7 @@ func (c *Client) Taint(ctx context.Context, w activities.TaintWrite) (karmada.Cl
 	if err != nil {
 		return karmada.Cluster{}, fmt.Errorf("taint cluster %s: %w", w.Cluster.Name, err)
 	}
-	return DecodeCluster(raw), nil
+	return c.decodeCluster(raw), nil
 }
 
 // Evict takes the cluster out of spec.clusters under Lifeboat's hold task. Where the task

@@ -198,6 +198,7 @@ func TestADeletedClusterIsDrainedWhereThePolicySaysSo(t *testing.T) {
 			s.at(40*time.Minute, func() { s.world.DeleteCluster("m1") })
 			r := s.playTo(phase.FailoverGone)
 
+			require.Len(t, r.Attempts, 1, "no write of a taint is taken for a recovery")
 			require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(r))
 			require.Equal(t, reason.Purged, s.appResult().Reason)
 		})

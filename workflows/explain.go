@@ -98,6 +98,7 @@ func (s *FailoverState) Explain(cluster string, r ExplainRequest, now time.Time)
 	}
 	if m, moving := s.Migrations[r.Binding.String()]; moving {
 		x.Move, policy = &m, m.Policy
+		x.Priority = s.Queue.Priority(&queue.Item{Key: m.Key, Policy: m.Policy})
 	}
 	if x.Item != nil || x.Move != nil && x.Move.WantsPermit {
 		x.SnoozedBy, x.PausedBy = s.SnoozedBy(r.Binding), s.PausedBy(r.Binding)

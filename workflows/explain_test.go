@@ -37,6 +37,35 @@ func (s *story) explain(key karmada.BindingKey) workflows.Explanation {
 	return x
 }
 
+// What moves has the priority that it waited with; a move of an earlier attempt has no policy of this one.
+func TestWhatMovesIsExplainedByItsOwnPolicy(t *testing.T) {
+	s := newStory(t)
+	s.world.HealthyAfter = 30 * time.Minute
+	key := s.bind("a", []string{"m1"}, "m1", "m2")
+	s.world.Change(key, func(b *karmada.Binding) { b.Priority = 100 })
+	s.outage(2 * time.Minute)
+	s.at(100*time.Second, func() {
+		x := s.explain(key)
+		require.NotNil(t, x.Move)
+		require.EqualValues(t, 100, x.Priority)
+		require.NotNil(t, x.Policy)
+	})
+	s.at(4*time.Minute, func() {
+		s.tolerates(s.bind("0z", []string{"m1"}, "m1", "m2"), 7777)
+		s.world.SetReady("m1", false)
+	})
+	s.at(6*time.Minute, func() {
+		x := s.explain(key)
+		require.Equal(t, 2, x.Attempt)
+		require.NotNil(t, x.Move)
+		require.Nil(t, x.Policy, "the newcomer's is none of its")
+		require.Zero(t, x.DueAt)
+	})
+	s.at(7*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.at(8*time.Minute, func() { s.order(workflows.UpdateCancel, "done") })
+	s.run()
+}
+
 func TestEachBindingsReasonsAreToldFromTheRuleToWhatItWaitsFor(t *testing.T) {
 	s := newStory(t)
 	moved := s.bind("moved", []string{"m1"}, "m1", "m2")

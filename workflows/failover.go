@@ -13,6 +13,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"go.temporal.io/sdk/workflow"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -360,6 +361,11 @@ func (s *FailoverState) NextAttempt(now time.Time) AttemptReport {
 	s.Attempt++
 	s.Since = now
 	s.Queue.Reset()
+	for _, key := range workflow.DeterministicKeys(s.Migrations) {
+		m := s.Migrations[key]
+		m.Policy = -1 // of the attempt that is over
+		s.Migrations[key] = m
+	}
 	s.Ledger.Reset()
 	s.Judged = ""
 	s.Listed, s.Untainted, s.ClosedAt, s.Confirmed, s.WellSince = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}

@@ -668,6 +668,57 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 	s.play()
 }
 
+// Two taints that are taken away once each are no dispute.
+//
+// Rules: R4.9-60.
+func TestTwoTaintsThatAreTakenAwayOnceEachArePutBack(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 0.05
+	s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2")
+	s.outage(15 * time.Minute)
+	s.at(30*time.Second, func() { s.accept(s.taints(workflows.UpdateTaint, "disks=old:NoExecute")) })
+	s.at(3*time.Minute, func() { s.world.DropTaint("m1", taintKey) })
+	s.at(3*time.Minute+20*time.Second, func() { s.world.DropTaint("m1", "disks") })
+	s.at(4*time.Minute, func() {
+		require.Nil(t, s.status().Paused)
+		require.Len(t, s.hard(), 2)
+	})
+	s.at(5*time.Minute, func() { s.taints(workflows.UpdateUntaint, "") })
+	s.play()
+}
+
+// What may not be put any more keeps nothing there that has to go: a worker was switched to observe meanwhile.
+//
+// Rules: R4.15-11.
+func TestATaintThatIsRefusedKeepsNoOtherOnTheCluster(t *testing.T) {
+	s := newStory(t)
+	s.bind("app", []string{"m1"}, "m1", "m2")
+	s.world.ClearRules()
+	s.cordonRuleOn("Net", 10*time.Second, 20*time.Second)
+	s.world.AddRule(whileFalse("second", "Ready", karmada.RuleTaint{
+		Key: "x.io/second", Effect: corev1.TaintEffectNoSchedule, AddOnMatch: 10 * time.Second, RemoveOnMismatch: 20 * time.Second,
+	}))
+	network := func(status corev1.ConditionStatus) {
+		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+			c.Conditions = slices.DeleteFunc(c.Conditions, func(x karmada.Condition) bool { return x.Type == "Net" })
+			c.Conditions = append(c.Conditions, karmada.Condition{Type: "Net", Status: status, LastTransition: s.env.Now()})
+		})
+	}
+	network(corev1.ConditionFalse)
+	s.at(time.Minute, func() {
+		require.True(t, s.cordoned())
+		s.setMode(rules.ModeObserve)
+		s.world.SetReady("m1", false)
+	})
+	s.at(2*time.Minute, func() { network(corev1.ConditionTrue) })
+	s.at(3*time.Minute, func() {
+		require.False(t, s.cordoned())
+		require.Equal(t, phase.FailoverCordoned, s.status().Phase)
+	})
+	s.at(10*time.Minute, func() { s.world.SetReady("m1", true) })
+	s.playTo(phase.FailoverUncordoned)
+}
+
 // Also where the evacuating taint was taken along, the pause holds and the recovery cleans up.
 //
 // Rules: R4.9-60.

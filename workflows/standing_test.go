@@ -306,6 +306,43 @@ func TestAPutBackAfterARescheduleWasRequestedAgain_WaitsForTheAnswerToThat(t *te
 	require.GreaterOrEqual(t, restored[0].At.Sub(evicted[1].At), s.settings.Terms.RestoreWait)
 }
 
+// A resume that comes while what was cancelled is still put back: nothing is known of the windows by then.
+//
+// Rules: R4.9-40.
+func TestAResumeWhileACancelIsCarriedOut_WaitsForTheWindowsAgain(t *testing.T) {
+	s := newStory(t)
+	s.settings.Pace.EvictionRate = 0.1
+	s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2")
+	s.world.ScheduleAfter = 40 * time.Second
+	s.outage(20 * time.Minute)
+	s.at(addAfter+15*time.Second, func() { s.order(workflows.UpdateCancel, "oops") })
+	resumed := addAfter + 20*time.Second
+	s.at(resumed, func() {
+		require.Equal(t, phase.FailoverStopped, s.status().Phase)
+		s.accept(s.orderAs(workflows.UpdateResume, workflows.Order{Who: "jane", Reason: "it fails"}))
+	})
+	s.play()
+	var after int
+	for _, w := range s.world.Log("evict") {
+		if at := w.At.Sub(storyBegins); at > resumed {
+			require.GreaterOrEqual(t, at, resumed+addAfter)
+			after++
+		}
+	}
+	require.Positive(t, after)
+}
+
+// A stopped failover that only observed goes on without a recovery that never was.
+//
+// Rules: R4.9-40.
+func TestAResumedObserver_SeesNoRecovery(t *testing.T) {
+	s, _ := outage(t, 20*time.Minute)
+	s.settings.Terms.Mode = rules.ModeObserve
+	s.at(90*time.Second, func() { s.order(workflows.UpdateCancel, "oops") })
+	s.at(5*time.Minute, func() { s.order(workflows.UpdateResume, "real") })
+	require.Len(t, s.play().Attempts, 2)
+}
+
 // Rules: R4.4-16.
 func TestAPriorityByHandGoesBeforeThatOfTheBinding(t *testing.T) {
 	s := newStory(t)

@@ -215,7 +215,7 @@ func (w *World) Taint(_ context.Context, r activities.TaintWrite) (karmada.Clust
 	if len(r.Add) > 0 || len(r.Remove) > 0 {
 		w.requeue()
 	}
-	return cloneCluster(c), nil
+	return w.read(c), nil
 }
 
 func (w *World) editTaints(c *karmada.Cluster, r activities.TaintWrite) {

@@ -17,8 +17,8 @@ import (
 // of those that move workloads has. Where only rules of NoSchedule taints match it becomes Cordoned.
 func (f *failover) actSuspected() {
 	switch {
-	case f.st.UID == "":
-		return // not judged yet
+	case f.st.UID == "", f.st.Windows == nil:
+		return // not judged yet, or not since an operator resumed
 	case f.st.Cluster.StopRecord && f.enforcing():
 		// The stop that it records is over: that run is not open any more, or was resumed.
 		_, ok := f.taints.write("remove a void record of a stop from "+f.cluster, activities.TaintRequest{ClearStopped: true})

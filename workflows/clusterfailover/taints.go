@@ -111,8 +111,11 @@ func (ts *taints) followRules() {
 		ts.st.Refused = false
 		return
 	}
-	was := len(ts.st.Cluster.Ours)
-	r, ok := ts.write("bring the taints of "+ts.cluster+" to what its rules say", activities.TaintRequest{Add: add, Remove: remove})
+	was, what := len(ts.st.Cluster.Ours), "bring the taints of "+ts.cluster+" to what its rules say"
+	r, ok := ts.write(what, activities.TaintRequest{Add: add, Remove: remove})
+	if ok && r.Refused != "" && len(add) > 0 && len(remove) > 0 { // what may not be put keeps nothing there
+		r, ok = ts.write(what, activities.TaintRequest{Remove: remove})
+	}
 	ts.dirty = ts.dirty || ok && len(r.Ours) != was // what they asked for may have been the last thing to do
 }
 
@@ -228,6 +231,9 @@ func (ts *taints) noticeTaken(add []rules.RuleObservation) {
 			continue
 		}
 		t := ts.st.Cluster.Ours[at]
+		if rules.KeyOf(t) != rules.KeyOf(last.AddedTaint) {
+			continue // another one
+		}
 		ts.st.TakenAway = &workflows.TakenAway{AddedTaint: t, At: ts.now(), Twice: true}
 		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
 			t.Key, t.Effect, rules.RuleTitle(t.Rule), view.EndsTaint(t.Rule, ts.cluster))
