@@ -223,7 +223,7 @@ func (pl *Planner) foreseeTaints(ctx context.Context, r ForeseeRequest, out *For
 func foreseeRule(w rules.Window, c Assessment, r ForeseeRequest) ForeseenRule {
 	rule := ForeseenRule{Rule: w.Rule, Taint: w.Taint.Key + ":" + string(w.Taint.Effect), Match: w.Last}
 	ripens := pace.Later(w.Deadline(), r.At)
-	if e := (rules.Evidence{SoftUnreadable: c.SoftUnreadable}); w.AddRipe(ripens) && e.Writes(w.Taint) {
+	if w.AddRipe(ripens) && karmada.Writable(w.Taint.Effect, c.SoftUnreadable) {
 		rule.At = ripens
 	}
 	rule.Stands = slices.Contains(c.Standing, rule.Taint) || karmada.HasTaint(r.Virtual, w.Taint.Key, w.Taint.Effect)

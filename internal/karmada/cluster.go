@@ -96,8 +96,11 @@ func (c Cluster) OnlyCordoned() bool {
 }
 
 // Writable reports whether taints of an effect can be put and taken away now.
-func (c Cluster) Writable(effect corev1.TaintEffect) bool {
-	return effect != EffectPreferNoExecute || !c.SoftUnreadable
+func (c Cluster) Writable(effect corev1.TaintEffect) bool { return Writable(effect, c.SoftUnreadable) }
+
+// Writable is Writable of a cluster whose soft taints can be read, or not: the others can always be written.
+func Writable(effect corev1.TaintEffect, softUnreadable bool) bool {
+	return effect != EffectPreferNoExecute || !softUnreadable
 }
 
 // Capacity is status.resourceSummary: what a member has and what of it is spoken for.

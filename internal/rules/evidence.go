@@ -65,7 +65,7 @@ func (e Evidence) Ripens(w Window) bool {
 
 // Writes reports whether a taint can be put and removed: no soft taint can while the cluster's cannot be read.
 func (e Evidence) Writes(t karmada.RuleTaint) bool {
-	return !e.SoftUnreadable || t.Effect != karmada.EffectPreferNoExecute
+	return karmada.Writable(t.Effect, e.SoftUnreadable)
 }
 
 // Ripe are the taints whose rule has matched for its whole window and that do not
