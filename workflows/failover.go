@@ -54,9 +54,9 @@ type FailoverState struct {
 	// Taints: what Lifeboat writes on the cluster.
 	Virtual []corev1.Taint `json:"virtual,omitempty"` // observe: the taints that would stand
 	Refused bool           `json:"refused,omitempty"` // the last write was refused
-	// TakenAway is the taint of a rule that was last taken away from the cluster while the rule
-	// matched, nil where none was.
-	TakenAway *TakenAway `json:"takenAway,omitempty"`
+	// TakenAway are the taints of rules that were taken away from the cluster while their rule matched: those of the last
+	// minute, and the last one, which is the last here.
+	TakenAway []TakenAway `json:"takenAway,omitempty"`
 
 	// Queue are the bindings that may yet move, and Ledger what became of the others.
 	queue.Queue
@@ -110,6 +110,11 @@ type TakenAway struct {
 	At time.Time `json:"at"`
 	// Twice: within a minute. The failover is paused, and puts no taint that moves bindings.
 	Twice bool `json:"twice,omitempty"`
+}
+
+// Disputed reports whether this failover is paused because a taint was taken away twice.
+func (s *FailoverState) Disputed() bool {
+	return slices.ContainsFunc(s.TakenAway, func(t TakenAway) bool { return t.Twice })
 }
 
 // ClusterView is what of the cluster a failover shows and compares.

@@ -382,6 +382,30 @@ func TestTwoRulesWithOneTaint_ThatGoesWithTheLastOfThem(t *testing.T) {
 	require.Less(t, r.Until.Sub(storyBegins), whole+wellFor+time.Minute)
 }
 
+// A taint that was put back and that another rule takes over within a minute stands; one that is taken away again is disputed,
+// whichever rule asks for it.
+//
+// Rules: R4.1-25, R4.9-60.
+func TestATaintThatWasPutBackAndIsTakenOver_IsDisputedOnceItIsGoneAgain(t *testing.T) {
+	const back = 5 * time.Minute
+	s, _ := outage(t, back)
+	s.world.AddRule(whileFalse("out-of-reach", networkReady, notReady().Taints[0]))
+	s.network(corev1.ConditionFalse)
+	take := func() { s.world.DropTaint("m1", taintKey) }
+	s.at(back-20*time.Second, take)
+	s.at(back+20*time.Second, func() {
+		require.True(t, slices.ContainsFunc(s.world.PeekCluster("m1").Added, func(t karmada.AddedTaint) bool { return t.Rule == "out-of-reach" }))
+		require.Nil(t, s.status().Paused)
+		take()
+	})
+	s.at(back+30*time.Second, func() {
+		require.Equal(t, "lifeboat", s.status().Paused.Who)
+		require.Empty(t, s.hard())
+		s.network(corev1.ConditionTrue)
+	})
+	s.play()
+}
+
 // A duplicated workload that its placement would take straight back is released instead where a cordon of Lifeboat's
 // own keeps the scheduler away: the rule of that taint still matches. A taint that goes with the recovery keeps nobody away.
 //
@@ -639,7 +663,7 @@ func TestATaintThatIsTakenAwayIsPutBackOnceAndTwiceWithinAMinutePauses(t *testin
 		st := s.status()
 		require.Len(t, s.hard(), 1)
 		require.Nil(t, st.Paused)
-		require.Equal(t, "not-ready", st.TakenAway.Rule)
+		require.Equal(t, "not-ready", st.TakenAway[0].Rule)
 	})
 	s.at(5*time.Minute, take) // by accident again
 	s.at(5*time.Minute+40*time.Second, func() {
@@ -719,6 +743,45 @@ func TestATaintThatIsRefusedKeepsNoOtherOnTheCluster(t *testing.T) {
 	s.playTo(phase.FailoverUncordoned)
 }
 
+// A second actor that takes two taints away in turn, or both at once, is told from an accident for each of them.
+//
+// Rules: R4.9-60.
+func TestTwoTaintsThatAreTakenAwayTwiceEachPause(t *testing.T) {
+	for name, takes := range map[string][]struct {
+		at   time.Duration
+		keys []string
+	}{
+		"in turn":                  {{3 * time.Minute, []string{taintKey}}, {3*time.Minute + 10*time.Second, []string{"disks"}}, {3*time.Minute + 20*time.Second, []string{taintKey}}},
+		"at once, then the first":  {{3 * time.Minute, []string{taintKey, "disks"}}, {3*time.Minute + 20*time.Second, []string{taintKey}}},
+		"at once, then the second": {{3 * time.Minute, []string{taintKey, "disks"}}, {3*time.Minute + 20*time.Second, []string{"disks"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.settings.Pace.EvictionRate = 0.05
+			s.bindAll([]string{"a", "b", "c", "d"}, "m1", "m2")
+			s.outage(15 * time.Minute)
+			s.at(30*time.Second, func() { s.accept(s.taints(workflows.UpdateTaint, "disks=old:NoExecute")) })
+			for _, take := range takes {
+				s.at(take.at, func() {
+					require.Nil(t, s.status().Paused)
+					s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
+						c.Taints = slices.DeleteFunc(c.Taints, func(t corev1.Taint) bool { return slices.Contains(take.keys, t.Key) })
+					})
+				})
+			}
+			s.at(4*time.Minute, func() {
+				require.Equal(t, "lifeboat", s.status().Paused.Who)
+				require.Equal(t, []reason.Reason{reason.Conflict}, s.status().Attention)
+			})
+			s.at(5*time.Minute, func() {
+				s.order(workflows.UpdateResume, "it was the pipeline")
+				s.taints(workflows.UpdateUntaint, "")
+			})
+			s.play()
+		})
+	}
+}
+
 // Also where the evacuating taint was taken along, the pause holds and the recovery cleans up.
 //
 // Rules: R4.9-60.
@@ -735,7 +798,7 @@ func TestAFailoverWhoseTaintsAreAllTakenAwayTwiceStillRecovers(t *testing.T) {
 	s.at(3*time.Minute+5*time.Second, take)
 	s.at(5*time.Minute-time.Second, func() {
 		st := s.status()
-		require.True(t, st.TakenAway.Twice)
+		require.True(t, st.Disputed())
 		require.Equal(t, "lifeboat", st.Paused.Who)
 		require.Empty(t, s.hard())
 	})

@@ -39,8 +39,8 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 	for _, t := range s.Cluster.Foreign {
 		v.Foreign = append(v.Foreign, t.Key+":"+string(t.Effect))
 	}
-	if t := s.TakenAway; t != nil && !t.Twice { // a pause shows the second time
-		v.TakenAway, v.PutBack = &t.AddedTaint, t.At
+	if n := len(s.TakenAway); n > 0 && !s.Disputed() { // a pause shows the second time
+		v.TakenAway, v.PutBack = &s.TakenAway[n-1].AddedTaint, s.TakenAway[n-1].At
 	}
 	for _, f := range s.Frozen {
 		if !f.To.IsZero() {

@@ -337,13 +337,13 @@ func TestStatus_Head_NamesTheModeOfTheFleet(t *testing.T) {
 // Rules: R4.9-59.
 func TestStatus_TaintThatWasPutBack_NamesTheOrderThatEndsTheFailover(t *testing.T) {
 	s := evacuating()
-	s.TakenAway = &workflows.TakenAway{AddedTaint: karmada.AddedTaint{Key: "down", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}, At: now.Add(-12 * time.Second)}
+	s.TakenAway = []workflows.TakenAway{{AddedTaint: karmada.AddedTaint{Key: "down", Effect: corev1.TaintEffectNoExecute, Rule: "not-ready"}, At: now.Add(-12 * time.Second)}}
 	show := func() string {
 		return draw(t, func(v View) { v.Failover(Failover{Cluster: "member1", FailoverStatus: s}) })
 	}
 	require.Contains(t, show(), "11:59:48 UTC (12s ago): down:NoExecute of ClusterTaintRule not-ready was taken away and put back")
 	require.Contains(t, show(), "lifeboat cancel member1")
-	s.TakenAway.Twice = true
+	s.TakenAway[0].Twice = true
 	require.NotContains(t, show(), "was taken away", "the pause says it")
 }
 

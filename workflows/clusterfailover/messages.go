@@ -143,7 +143,7 @@ func (p *publisher) attend() {
 	}{
 		{reason.SecondEvictor, p.st.Beside},
 		{reason.Malformed, p.st.Cluster.Malformed},
-		{reason.Conflict, p.taints.disputed()},
+		{reason.Conflict, p.st.Disputed()},
 		{reason.MemberAnswers, p.judgement.evidence().MemberAnswers()},
 		{reason.Invalid, p.st.Refused},
 		{reason.FleetUnknown, p.st.Unheard},

@@ -34,7 +34,7 @@ func (ts *taints) put() bool {
 		return true
 	}
 	add := ts.mayAdd(ts.judgement.evidence().Ripe())
-	if len(add) == 0 && (ts.evacuationTaintStands() || ts.disputed()) {
+	if len(add) == 0 && (ts.evacuationTaintStands() || ts.st.Disputed()) {
 		ts.st.Refused = false
 		return true
 	}
@@ -99,12 +99,9 @@ func (ts *taints) followRules() {
 		return
 	}
 	e := ts.judgement.evidence()
-	add, remove := ts.mayAdd(append(e.Ripe(), e.TakenOver()...)), e.Withered()
+	add, remove := ts.mayAdd(append(e.Ripe(), e.TakenOver()...)), ts.withered()
 	switch ts.st.Phase { //nolint:exhaustive // in the other phases the taints that move bindings follow their rules, too
-	case phase.FailoverRecovering: // those that move bindings go with the untaint
-		remove = slices.DeleteFunc(remove, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
-		add = withoutTriggering(add)
-	case phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverSettling:
+	case phase.FailoverRecovering, phase.FailoverSuspected, phase.FailoverCordoned, phase.FailoverSettling:
 		add = withoutTriggering(add)
 	}
 	if len(add) == 0 && len(remove) == 0 {
@@ -113,10 +110,20 @@ func (ts *taints) followRules() {
 	}
 	was, what := len(ts.st.Cluster.Ours), "bring the taints of "+ts.cluster+" to what its rules say"
 	r, ok := ts.write(what, activities.TaintRequest{Add: add, Remove: remove})
-	if ok && r.Refused != "" && len(add) > 0 && len(remove) > 0 { // what may not be put keeps nothing there
+	// What may not be put keeps nothing there, but for what is asked for again.
+	if remove = ts.withered(); ok && r.Refused != "" && len(add) > 0 && len(remove) > 0 {
 		r, ok = ts.write(what, activities.TaintRequest{Remove: remove})
 	}
 	ts.dirty = ts.dirty || ok && len(r.Ours) != was // what they asked for may have been the last thing to do
+}
+
+// withered are the taints of rules that are to go; in a recovery those that move bindings go with the untaint.
+func (ts *taints) withered() []karmada.AddedTaint {
+	out := ts.judgement.evidence().Withered()
+	if ts.st.Phase == phase.FailoverRecovering {
+		out = slices.DeleteFunc(out, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
+	}
+	return out
 }
 
 // untaint removes the taints of this recovery in one write, the evacuation taint with the last. It
@@ -205,7 +212,7 @@ func (ts *taints) orderWritten(what string, r activities.TaintRequest) error {
 // them at once. It leaves them out as well while they are taken away again and again.
 func (ts *taints) mayAdd(add []rules.RuleObservation) []rules.RuleObservation {
 	ts.noticeTaken(add)
-	if ts.st.Beside || ts.disputed() {
+	if ts.st.Beside || ts.st.Disputed() {
 		return withoutTriggering(add)
 	}
 	return add
@@ -215,26 +222,21 @@ func (ts *taints) mayAdd(add []rules.RuleObservation) []rules.RuleObservation {
 // to be paused.
 const disputeWithin = time.Minute
 
-// noticeTaken pauses the failover where a taint that was put back is gone again at once: a
-// operator wants it gone, or another controller does. A controller that lost it by accident loses
-// it once.
+// noticeTaken pauses the failover where a taint that was put back is gone again at once, whichever rule asks for it now: an
+// operator wants it gone, or another controller does. A controller that lost it by accident loses it once.
 func (ts *taints) noticeTaken(add []rules.RuleObservation) {
-	last := ts.st.TakenAway
-	if last == nil || last.Twice || ts.now().Sub(last.At) >= disputeWithin {
+	if ts.st.Disputed() {
 		return
 	}
 	for _, o := range add {
-		at := slices.IndexFunc(ts.st.Cluster.Ours, func(t karmada.AddedTaint) bool {
-			return t.Rule == o.Rule && t.Key == o.Taint.Key && t.Effect == o.Taint.Effect
-		})
-		if at < 0 || !karmada.Triggers(o.Taint.Effect) {
+		same := func(t karmada.AddedTaint) bool { return t.Key == o.Taint.Key && t.Effect == o.Taint.Effect }
+		recorded := slices.IndexFunc(ts.st.Cluster.Ours, same)
+		last := slices.IndexFunc(ts.st.TakenAway, func(t workflows.TakenAway) bool { return same(t.AddedTaint) })
+		if recorded < 0 || last < 0 || ts.now().Sub(ts.st.TakenAway[last].At) >= disputeWithin || ts.judgement.evidence().Stands(o.Taint) {
 			continue
 		}
-		t := ts.st.Cluster.Ours[at]
-		if rules.KeyOf(t) != rules.KeyOf(last.AddedTaint) {
-			continue // another one
-		}
-		ts.st.TakenAway = &workflows.TakenAway{AddedTaint: t, At: ts.now(), Twice: true}
+		t := ts.st.Cluster.Ours[recorded]
+		ts.st.TakenAway = append(ts.st.TakenAway, workflows.TakenAway{AddedTaint: t, At: ts.now(), Twice: true})
 		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
 			t.Key, t.Effect, rules.RuleTitle(t.Rule), view.EndsTaint(t.Rule, ts.cluster))
 		ts.log.Warn("paused: a taint is taken away again and again", "taint", t.Key+":"+string(t.Effect))
@@ -249,18 +251,16 @@ func (ts *taints) noticeTaken(add []rules.RuleObservation) {
 func (ts *taints) notePutBack(taints []karmada.AddedTaint) {
 	for _, t := range taints {
 		if karmada.Triggers(t.Effect) {
-			ts.st.TakenAway = &workflows.TakenAway{AddedTaint: t, At: ts.now()}
+			old := func(was workflows.TakenAway) bool { return !was.Twice && ts.now().Sub(was.At) >= disputeWithin }
+			ts.st.TakenAway = append(slices.DeleteFunc(ts.st.TakenAway, old), workflows.TakenAway{AddedTaint: t, At: ts.now()})
 		}
 		ts.trail.taintChanged(record.AuditTaintAdded, t, view.TaintPutBack(t, ts.cluster))
 	}
 }
 
-// disputed reports whether this failover is paused because a taint was taken away twice.
-func (ts *taints) disputed() bool { return ts.st.TakenAway != nil && ts.st.TakenAway.Twice }
-
 // endDispute has a taint put back that was taken away twice: an operator resumed.
 func (ts *taints) endDispute() {
-	if ts.disputed() {
+	if ts.st.Disputed() {
 		ts.st.TakenAway, ts.clusterDirty = nil, true
 	}
 }
