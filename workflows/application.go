@@ -52,11 +52,13 @@ type ApplicationState struct {
 	Left     *rules.Departure `json:"left,omitempty"`
 	// Last is the result of the last migration.
 	Last *record.Result `json:"last,omitempty"`
-	// Checked is the cluster that may be left, as the pre-check says, empty before; Check its answer.
+	// Checked is the cluster that was checked last, empty before; Check is the answer where it may be left.
 	Checked string            `json:"checked,omitempty"`
 	Check   *activities.Check `json:"check,omitempty"`
-	RetryAt time.Time         `json:"retryAt,omitzero"`
-	Tries   int               `json:"tries,omitempty"`
+	// RetryAt is when what is blocked is checked again; Tried are the clusters whose copies are blocked until then.
+	RetryAt time.Time `json:"retryAt,omitzero"`
+	Tried   []string  `json:"tried,omitempty"`
+	Tries   int       `json:"tries,omitempty"`
 	// AskedAt is when the pacer was last asked for a permit; Permit is what it granted.
 	AskedAt   time.Time       `json:"askedAt,omitzero"`
 	Newest    int64           `json:"newest,omitempty"`

@@ -97,6 +97,27 @@ func TestApplicationFailover_RequestThatNobodyAnswers_ExpiresUntilAnOperatorAppr
 	s.movedOnce(tolerated + 40*time.Minute)
 }
 
+// The copy for which approval was requested heals: the request for another one has a time of its own.
+//
+// Rules: R4.6-31.
+func TestApplicationFailover_RequestForAnotherCopy_HasItsWholeTime(t *testing.T) {
+	s, key, _ := unapproved(t)
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
+	})
+	s.health(key, "m2", karmada.HealthUnhealthy)
+	s.at(tolerated+8*time.Minute, func() {
+		require.Equal(t, "m1", s.applicationStatus(key).Checked)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.at(tolerated+15*time.Minute, func() {
+		require.Equal(t, "m2", s.applicationStatus(key).Checked)
+		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
 // Rules: R4.6-31.
 func TestApplicationFailover_ContinuesAsNewAfterARequestExpired_ChecksNothing(t *testing.T) {
 	s, key, checks := unapproved(t)

@@ -104,16 +104,23 @@ func (k UnhealthyClock) Ends(tolerated time.Duration) (at time.Time, runs bool) 
 	return k.Since.Add(tolerated - k.Ran), !k.Since.IsZero()
 }
 
-// First is the clock that ends first, nil where none runs.
-func (clocks UnhealthyClocks) First(tolerated time.Duration) *UnhealthyClock {
-	var first *UnhealthyClock
-	var earliest time.Time
-	for n := range clocks {
-		if at, runs := clocks[n].Ends(tolerated); runs && (first == nil || at.Before(earliest)) {
-			first, earliest = &clocks[n], at
-		}
+// Running are the clocks that are not stopped, in the order in which they end.
+func (clocks UnhealthyClocks) Running(tolerated time.Duration) UnhealthyClocks {
+	running := slices.DeleteFunc(slices.Clone(clocks), func(k UnhealthyClock) bool { return k.Since.IsZero() })
+	slices.SortStableFunc(running, func(a, b UnhealthyClock) int {
+		first, _ := a.Ends(tolerated)
+		second, _ := b.Ends(tolerated)
+		return first.Compare(second)
+	})
+	return running
+}
+
+// Stopped are the clocks of copies of which nothing is known.
+func (clocks UnhealthyClocks) Stopped(now time.Time) (stopped UnhealthyClocks) {
+	for _, k := range clocks {
+		stopped = append(stopped, k.stopped(now))
 	}
-	return first
+	return stopped
 }
 
 // Arrival is a revision on a cluster to which an application failover moved it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -14,6 +15,71 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
+
+// nextCopy is the copy that is to leave next, nil where no time runs. One whose revision was moved to where it is holds all the others
+// (R4.13-7); what has a permit, or approval, to wait for goes on; what is blocked lets the next one go first.
+func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClock {
+	running := st.Clocks.Running(st.Look.Tolerated)
+	due := func(k rules.UnhealthyClock) bool {
+		ends, _ := k.Ends(st.Look.Tolerated)
+		return !ends.After(now)
+	}
+	waits := st.Check != nil || !st.ApprovalAskedAt.IsZero()
+	for _, first := range []func(rules.UnhealthyClock) bool{
+		func(k rules.UnhealthyClock) bool { return sickAnywhere(st, k) },
+		func(k rules.UnhealthyClock) bool { return waits && k.Cluster == st.Checked && due(k) },
+		func(k rules.UnhealthyClock) bool { return due(k) && !isTried(st, k.Cluster, now) },
+		func(rules.UnhealthyClock) bool { return true },
+	} {
+		if at := slices.IndexFunc(running, first); at >= 0 {
+			return &running[at]
+		}
+	}
+	return nil
+}
+
+// sickAnywhere reports whether the revision was moved to where it is Unhealthy, and no operator says that it is to move all the same.
+func sickAnywhere(st *workflows.ApplicationState, clock rules.UnhealthyClock) bool {
+	return st.Arrivals.Unhealthy(clock) && !st.Approval.LiftsCap(st.Attempt+1)
+}
+
+// isTried reports whether the copy on a cluster is blocked, and is not to be checked yet.
+func isTried(st *workflows.ApplicationState, cluster string, now time.Time) bool {
+	return st.RetryAt.After(now) && slices.Contains(st.Tried, cluster)
+}
+
+// retry is when what is blocked is checked again, or before that the time of another copy is over.
+func retry(st *workflows.ApplicationState, now time.Time) time.Time {
+	for _, k := range st.Clocks.Running(st.Look.Tolerated) {
+		if ends, _ := k.Ends(st.Look.Tolerated); ends.After(now) && ends.Before(st.RetryAt) {
+			return ends
+		}
+	}
+	return st.RetryAt
+}
+
+// stoppedOn is where a copy is not Healthy whose time stands still.
+func stoppedOn(st *workflows.ApplicationState) string {
+	for _, c := range st.Look.Copies {
+		if c.Health != karmada.HealthHealthy {
+			return c.Cluster
+		}
+	}
+	return ""
+}
+
+// tolerating is the wait until the time of a copy, and a snooze, are over; nil when they are.
+func tolerating(st *workflows.ApplicationState, clock rules.UnhealthyClock, now time.Time) *step {
+	ends, _ := clock.Ends(st.Look.Tolerated)
+	waits := step{phase: phase.ApplicationUnhealthy, reason: reason.Unhealthy, message: "on " + clock.Cluster, until: ends}
+	if snooze := st.Snoozed; snooze != nil && snooze.Until.After(ends) {
+		waits.until, waits.reason, waits.message = snooze.Until, reason.Snoozed, "by "+snooze.Line()
+	}
+	if !waits.until.After(now) {
+		return nil
+	}
+	return &waits
+}
 
 // check has the pre-check say whether there is somewhere to go.
 func (f *failover) check(clock rules.UnhealthyClock) {
@@ -24,32 +90,33 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 		Cluster: clock.Cluster, Items: []activities.Checked{item}, Mode: st.Mode, Attempt: st.Attempt + 1, Standing: st.Standing, Application: true, Request: &request,
 	})
 	if err != nil || len(out.Checks) != 1 {
-		f.block(reason.Unreachable, fmt.Sprint(err))
+		f.block(clock.Cluster, reason.Unreachable, fmt.Sprint(err))
 		return
 	}
 	check := out.Checks[0]
 	switch {
 	case check.Reason != reason.AwaitingApproval:
 		st.ApprovalAskedAt = time.Time{}
-	case st.ApprovalAskedAt.IsZero():
+	case st.ApprovalAskedAt.IsZero(), st.Checked != clock.Cluster:
 		st.ApprovalAskedAt = f.now()
 	}
+	st.Checked = clock.Cluster
 	switch check.End {
 	case activities.CheckPass:
-		st.Check, st.Checked, st.Tries, st.RetryAt = &check, clock.Cluster, 0, time.Time{}
+		st.Check, st.Tries, st.RetryAt = &check, 0, time.Time{}
 		if out.Requested {
 			st.AskedAt = f.now()
 		}
 	case activities.CheckGone, activities.CheckNotTargeting:
 		f.stale = true // the next look says more
-		f.block(check.Reason, check.Message)
+		f.block(clock.Cluster, check.Reason, check.Message)
 	case activities.CheckBlocked, activities.CheckOptedOut, activities.CheckFence:
 		for _, rule := range check.Asked {
 			if !slices.Contains(st.Standing, rule) {
 				st.Standing = append(st.Standing, rule)
 			}
 		}
-		f.block(check.Reason, check.Message)
+		f.block(clock.Cluster, check.Reason, check.Message)
 		if st.Approval != item.Approval { // given while this was checked
 			st.RetryAt = time.Time{}
 		}
@@ -59,7 +126,7 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 // expireApproval ends a request for approval that no operator answered in time. A request ends, too, where the copy is to be
 // tolerated again.
 func expireApproval(st *workflows.ApplicationState, now time.Time) {
-	clock := st.Clocks.First(st.Look.Tolerated)
+	clock := nextCopy(st, now)
 	if clock != nil && tolerating(st, *clock, now) != nil {
 		endRequest(st)
 		return
@@ -75,13 +142,16 @@ func endRequest(st *workflows.ApplicationState) {
 	st.ApprovalAskedAt, st.Expired = time.Time{}, reason.Verdict{}
 }
 
-// block keeps it where it is, and has it checked again later.
-func (f *failover) block(why reason.Reason, message string) {
+// block keeps the copy on a cluster where it is, and has it checked again later.
+func (f *failover) block(cluster string, why reason.Reason, message string) {
 	const doubles = 3
 	st := f.st
 	wait := max(st.Look.Terms.Recheck, time.Second)
 	st.Check, st.Permit = nil, pace.Permit{}
-	st.RetryAt = f.now().Add(wait << min(st.Tries, doubles))
-	st.Tries++
+	if !st.RetryAt.After(f.now()) { // all of them are to be checked again at one time
+		st.RetryAt, st.Tried = f.now().Add(wait<<min(st.Tries, doubles)), nil
+		st.Tries++
+	}
+	st.Tried = append(st.Tried, cluster)
 	f.enter(step{phase: phase.ApplicationBlocked, reason: why, message: reason.Summary(message)})
 }

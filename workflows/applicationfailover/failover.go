@@ -158,14 +158,23 @@ func (f *failover) look() {
 		f.st.Look.Gone = true
 		return
 	}
-	if f.st.Look.UID == "" {
+	if unknown(&seen) {
+		seen.UID, f.st.Clocks = f.st.Look.UID, f.st.Clocks.Stopped(f.now()) // the first look that knows the copies recalls where they were moved
+	} else if f.st.Look.UID == "" {
 		f.st.Arrivals, f.st.Left = seen.Arrivals, seen.Left
 	}
 	f.st.Look, f.st.Mode = seen, cmp.Or(f.st.Mode, seen.Terms.Mode)
-	f.st.Clocks = f.st.Clocks.Next(seen.Copies, f.now())
-	f.st.Arrivals, f.st.Left = f.st.Left.Arrived(f.st.Arrivals.Without(seen.Copies), seen.Copies)
+	if !unknown(&seen) {
+		f.followCopies(seen.Copies)
+	}
+}
+
+// followCopies moves the clocks on, and keeps where copies arrived.
+func (f *failover) followCopies(copies []rules.CopyHealth) {
+	f.st.Clocks = f.st.Clocks.Next(copies, f.now())
+	f.st.Arrivals, f.st.Left = f.st.Left.Arrived(f.st.Arrivals.Without(copies), copies)
 	if f.st.Move == nil || f.st.Move.Placed { // what comes before its write is not its doing
-		arrive(f.st, seen.Copies)
+		arrive(f.st, copies)
 	}
 }
 
@@ -201,14 +210,22 @@ func (f *failover) decide() step {
 	return f.decideUnhealthy()
 }
 
+// unknown reports whether a look found no copy because the binding is malformed.
+func unknown(look *activities.Application) bool {
+	return look.Unfit.Reason != reason.None && len(look.Copies) == 0
+}
+
 // over reports whether no copy is Unhealthy; after a cancel, which holds until then, whether every copy is Healthy.
 func over(st *workflows.ApplicationState) bool {
 	look := &st.Look
-	if len(st.Clocks) > 0 || look.Unfit.Reason != reason.None && len(look.Copies) == 0 { // of a malformed binding no copy is known
+	if len(st.Clocks) > 0 || unknown(look) {
 		return false
 	}
-	unproven := slices.ContainsFunc(look.Copies, func(c rules.CopyHealth) bool { return c.Health != karmada.HealthHealthy })
-	return st.Stopped == nil || len(look.Copies) > 0 && !unproven
+	open := func(c rules.CopyHealth) bool { return c.Health == karmada.HealthUnhealthy } // on a cluster that fails, too
+	if st.Stopped != nil {
+		open = func(c rules.CopyHealth) bool { return c.Health != karmada.HealthHealthy }
+	}
+	return !slices.ContainsFunc(look.Copies, open) && (st.Stopped == nil || len(look.Copies) > 0)
 }
 
 // decideEnd: every copy is healthy again.
@@ -237,16 +254,17 @@ func (f *failover) decideMoving() step {
 	case !m.Placed:
 		return moving
 	}
-	clock := f.st.Clocks.First(f.st.Look.Tolerated)
-	if clock == nil || !f.st.Arrivals.Unhealthy(*clock) {
+	running := f.st.Clocks.Running(f.st.Look.Tolerated)
+	at := slices.IndexFunc(running, f.st.Arrivals.Unhealthy)
+	if at < 0 {
 		return moving
 	}
-	ends, _ := clock.Ends(f.st.Look.Tolerated)
+	ends, _ := running[at].Ends(f.st.Look.Tolerated)
 	if ends.After(f.now()) {
 		moving.until, moving.looks = ends, true // while it moves, no signal says how the new copy is
 		return moving
 	}
-	return sameRevision(*clock, f.st.Look.Tolerated)
+	return sameRevision(running[at], f.st.Look.Tolerated)
 }
 
 // suspected says in a step that a release is.
@@ -266,9 +284,9 @@ func sameRevision(clock rules.UnhealthyClock, tolerated time.Duration) step {
 // decideUnhealthy: a copy is, and no migration runs.
 func (f *failover) decideUnhealthy() step {
 	st, now := f.st, f.now()
-	clock := st.Clocks.First(st.Look.Tolerated)
+	clock := nextCopy(st, now)
 	if clock == nil {
-		return step{phase: phase.ApplicationUnhealthy, reason: reason.ClockStopped, message: "on " + st.Clocks[0].Cluster}
+		return step{phase: phase.ApplicationUnhealthy, reason: reason.ClockStopped, message: "on " + stoppedOn(st)}
 	}
 	if waits := tolerating(st, *clock, now); waits != nil {
 		return *waits
@@ -282,8 +300,8 @@ func (f *failover) decideUnhealthy() step {
 		return step{phase: phase.ApplicationBlocked, reason: st.Expired.Reason, message: st.Expired.Message}
 	case st.Paused != nil:
 		return step{phase: phase.ApplicationBlocked, reason: reason.Paused, message: "paused by " + st.Paused.Line()}
-	case st.RetryAt.After(now):
-		return step{phase: phase.ApplicationBlocked, reason: st.Reason, message: st.Message, until: st.RetryAt, looks: true, attention: st.Attention != reason.None}
+	case isTried(st, clock.Cluster, now):
+		return step{phase: phase.ApplicationBlocked, reason: st.Reason, message: st.Message, until: retry(st, now), looks: true, attention: st.Attention != reason.None}
 	case st.Mode == rules.ModeEnforce && st.Look.Terms.Mode == rules.ModeObserve:
 		return step{phase: phase.ApplicationBlocked, reason: reason.ModeObserve, message: "the workers' own configuration says observe: nothing new is evicted"}
 	case st.Check == nil || st.Checked != clock.Cluster:
@@ -292,24 +310,6 @@ func (f *failover) decideUnhealthy() step {
 		return step{phase: phase.ApplicationBlocked, reason: reason.WouldMove, message: "observe: it would leave " + clock.Cluster}
 	}
 	return f.decideMove(*clock)
-}
-
-// sickAnywhere reports whether the revision was moved to where it is Unhealthy, and no operator says that it is to move all the same.
-func sickAnywhere(st *workflows.ApplicationState, clock rules.UnhealthyClock) bool {
-	return st.Arrivals.Unhealthy(clock) && !st.Approval.LiftsCap(st.Attempt+1)
-}
-
-// tolerating is the wait until the time of a copy, and a snooze, are over; nil when they are.
-func tolerating(st *workflows.ApplicationState, clock rules.UnhealthyClock, now time.Time) *step {
-	ends, _ := clock.Ends(st.Look.Tolerated)
-	waits := step{phase: phase.ApplicationUnhealthy, reason: reason.Unhealthy, message: "on " + clock.Cluster, until: ends}
-	if snooze := st.Snoozed; snooze != nil && snooze.Until.After(ends) {
-		waits.until, waits.reason, waits.message = snooze.Until, reason.Snoozed, "by "+snooze.Line()
-	}
-	if !waits.until.After(now) {
-		return nil
-	}
-	return &waits
 }
 
 // decideMove: the pre-check has said yes. A suspected release, and then a permit, decide.
@@ -372,7 +372,7 @@ func (f *failover) page() {
 
 // close withdraws the request, and has the last records written.
 func (f *failover) close() {
-	if !f.st.AskedAt.IsZero() && f.st.Move == nil {
+	if !f.st.AskedAt.IsZero() {
 		f.request(f.ctx, 0)
 	}
 	if lost := f.trail.Finish(); lost > 0 {

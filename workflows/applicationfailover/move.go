@@ -121,7 +121,7 @@ func (f *failover) move(clock rules.UnhealthyClock) {
 	if err != nil {
 		st.Move = nil
 		keepApproval(st, false)
-		f.block(reason.Conflict, "a migration off "+clock.Cluster+" could not begin: "+err.Error())
+		f.block(clock.Cluster, reason.Conflict, "a migration off "+clock.Cluster+" could not begin: "+err.Error())
 		return
 	}
 	workflow.GetMetricsHandler(f.ctx).WithTags(map[string]string{"cluster": clock.Cluster}).Counter("lifeboat_application_failovers").Inc(1)
@@ -214,7 +214,7 @@ func (f *failover) finished(r record.Result) {
 	}
 	st.Before = nil // where it is now, no move of this failover has brought it
 	if st.Stopped == nil {
-		f.block(r.Reason, r.Message)
+		f.block(st.Cluster, r.Reason, r.Message)
 	}
 }
 
@@ -311,7 +311,8 @@ func (f *failover) heard(key karmada.BindingKey) {
 }
 
 // looksItself reports whether the failover looks how the application is: until it is placed, its migration says what is new,
-// but not of the copy while that waits for a permit.
+// but not of the copy while that waits for a permit, nor of another one whose time runs.
 func looksItself(st *workflows.ApplicationState) bool {
-	return st.Move == nil || st.Move.Placed || st.Move.WantsPermit
+	return st.Move == nil || st.Move.Placed || st.Move.WantsPermit ||
+		slices.ContainsFunc(st.Clocks, func(k rules.UnhealthyClock) bool { return k.Cluster != st.Cluster })
 }

@@ -120,3 +120,25 @@ func TestAMalformedPaceLeavesTheSuspicionAsItIs(t *testing.T) {
 		require.Nil(t, f.st.Suspected)
 	})
 }
+
+// A migration that waits for a permit goes on under another failover, which requests permits of its own.
+//
+// Rules: R4.13-12.
+func TestAFailoverWhoseMoveIsTakenOverWithdrawsItsRequest(t *testing.T) {
+	env := flowtest.PatientEnv()
+	var wants []int
+	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, workflows.SignalPermitRequest, mock.Anything).
+		Return(func(_, _, _, _ string, r any) error {
+			request, _ := r.(activities.PermitRequest)
+			wants = append(wants, request.Want)
+			return nil
+		})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		f := begin(ctx, workflows.ApplicationFailoverParams{})
+		f.st.AskedAt, f.st.TakenBy, f.st.Move = workflow.Now(ctx), "lifeboat-failover-m1", &workflows.Migration{WantsPermit: true}
+		f.close()
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []int{0}, wants)
+}

@@ -1,0 +1,178 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/stretchr/testify/require"
+)
+
+// twoUnhealthy is a story of an application on m1 and m2, which may go to m3 and m4: that on m1 is Unhealthy from the
+// beginning on, that on m2 half a minute later.
+func twoUnhealthy(t *testing.T) (*story, karmada.BindingKey) {
+	t.Helper()
+	s, key := unhealthy(t)
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
+		b.Placement.ClusterAffinity.ClusterNames = []string{"m1", "m2", "m3", "m4"}
+		b.Placement.SpreadConstraints[0].MaxGroups = 2
+	})
+	s.health(key, "m2", karmada.HealthHealthy)
+	s.at(30*time.Second, func() { s.health(key, "m2", karmada.HealthUnhealthy) })
+	return s, key
+}
+
+// evictedFrom are the clusters that were left, in order.
+func (s *story) evictedFrom() (clusters []string) {
+	for _, w := range s.world.Log("evict") {
+		clusters = append(clusters, w.Cluster)
+	}
+	return clusters
+}
+
+// The scheduler takes long to place what leaves m1. The copy on m2 is Healthy meanwhile: its time begins again.
+//
+// Rules: R4.13-2.
+func TestApplicationFailover_AnotherCopyHealsWhileItMoves_HasItsWholeTimeAgain(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.world.Change(key, func(b *karmada.Binding) { b.Application.TolerationSeconds = 300 })
+	s.world.ScheduleAfter = 3 * time.Minute
+	s.at(6*time.Minute, func() {
+		require.False(t, s.applicationStatus(key).Move.Placed)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.at(7*time.Minute, func() { s.health(key, "m2", karmada.HealthUnhealthy) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1", "m2"}, s.evictedFrom())
+	require.False(t, s.world.Log("evict")[1].At.Before(storyBegins.Add(12*time.Minute)))
+}
+
+// Once the copy on m2 has left, the scheduler places that of the other task anew.
+//
+// Rules: R4.13-5.
+func TestApplicationFailover_OneCopyIsBlocked_TheOtherMoves(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "other"}} })
+	s.at(2*time.Minute+15*time.Second, func() { require.Equal(t, reason.ForeignTask, s.applicationStatus(key).Reason) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m2"}, s.evictedFrom())
+	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), tolerated+time.Minute)
+}
+
+// Its time is over before what is blocked is checked again.
+//
+// Rules: R4.13-5, R4.13-6.
+func TestApplicationFailover_ACopyWaitsForItsTimeWhileAnotherIsBlocked_MovesWhenThatIsOver(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.settings.Terms.Recheck = 5 * time.Minute
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "other"}} })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m2"}, s.evictedFrom())
+	require.WithinDuration(t, storyBegins.Add(tolerated+30*time.Second), s.world.Log("evict")[0].At, 10*time.Second)
+}
+
+// Where all copies are blocked they are checked again with the backoff of one.
+//
+// Rules: R4.13-5.
+func TestApplicationFailover_EachCopyIsBlocked_AreCheckedAgainWithBackoff(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "other"}, {FromCluster: "m2", Producer: "other"}}
+	})
+	s.at(time.Hour, func() {
+		stands := s.applicationStatus(key)
+		require.ElementsMatch(t, []string{"m1", "m2"}, stands.Tried)
+		require.Greater(t, stands.Tries, 2)
+		require.Less(t, stands.Tries, 60)
+		require.Empty(t, s.evictedFrom())
+		s.health(key, "m1", karmada.HealthHealthy)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
+// It was moved to m2, where it is Unhealthy, too: the copy on m1 would be no better on a third cluster.
+//
+// Rules: R4.13-7.
+func TestApplicationFailover_SameRevisionUnhealthyOnOneOfItsClusters_IsMovedFromNone(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
+	s.world.SetRevision(key, "first")
+	s.at(2*time.Minute+15*time.Second, func() { require.Equal(t, phase.ApplicationUnhealthy, s.applicationStatus(key).Phase) })
+	s.at(20*time.Minute, func() {
+		stands := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationNeedsOperator, stands.Phase)
+		require.Equal(t, reason.SameRevision, stands.Attention)
+		require.Contains(t, stands.Message, "m2")
+		require.Empty(t, s.evictedFrom())
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+}
+
+// Rules: R4.13-7.
+func TestApplicationFailover_SameRevisionUnhealthyOnItsNewCluster_IsSaidWhileAnotherCopyWaits(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.world.SetRevision(key, "first")
+	s.world.HealthyAfter = time.Hour
+	s.at(4*time.Minute, func() { s.health(key, "m3", karmada.HealthUnhealthy) })
+	s.at(20*time.Minute, func() {
+		stands := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationNeedsOperator, stands.Phase)
+		require.Contains(t, stands.Message, "m3")
+		require.Equal(t, []string{"m1"}, s.evictedFrom())
+		s.health(key, "m2", karmada.HealthHealthy)
+		s.health(key, "m3", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+}
+
+// Rules: R4.13-1, R4.13-4.
+func TestApplicationFailover_UnhealthyOnAClusterThatFails_StaysOpen(t *testing.T) {
+	s, key := unhealthy(t)
+	s.world.SetReady("m1", false)
+	s.at(5*time.Minute, func() {
+		stands := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationUnhealthy, stands.Phase)
+		require.Equal(t, reason.ClockStopped, stands.Reason)
+		require.Equal(t, "on m1", stands.Message)
+		s.world.SetReady("m1", true)
+		s.world.Change(key, func(*karmada.Binding) {})
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	s.movedOnce(5*time.Minute + tolerated)
+}
+
+// Of a malformed binding nothing is known: that stops the time, and does not begin it again.
+//
+// Rules: R4.13-3.
+func TestApplicationFailover_MalformedForAWhile_GoesOnWithItsTime(t *testing.T) {
+	s, key := unhealthy(t)
+	s.at(time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" }) })
+	s.at(4*time.Minute, func() {
+		require.Equal(t, reason.Malformed, s.applicationStatus(key).Reason)
+		s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "" })
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.WithinDuration(t, storyBegins.Add(3*time.Minute+tolerated), s.world.Log("evict")[0].At, 20*time.Second)
+}
+
+// Rules: R4.13-7.
+func TestApplicationFailover_MalformedAtTheFirstLook_RecallsWhereItWasMoved(t *testing.T) {
+	s, key := unhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m1", Revision: "/first"}}
+	s.world.SetRevision(key, "first")
+	s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" })
+	s.at(time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "" }) })
+	s.at(20*time.Minute, func() {
+		require.Equal(t, reason.SameRevision, s.applicationStatus(key).Attention)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+	require.Empty(t, s.evictedFrom())
+}
