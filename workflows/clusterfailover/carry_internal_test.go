@@ -575,6 +575,20 @@ func TestWhatWasLeftForLaterAndIsNotListedAnyMoreWasMovedByOthers(t *testing.T) 
 	})
 }
 
+// An order to enforce ends the attempt that observed, with what it had left for later.
+//
+// Rules: R4.9-52, R4.3-19.
+func TestWhatWasLeftForLaterIsAbandonedWhereObservingEnds(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := crowded(ctx, 100)
+		f.st.Terms.Mode = rules.ModeObserve
+		f.st.Queue.LeaveForLater(f.now(), 40)
+		f.endObserving(workflows.Order{Who: "joe", Reason: "go on"})
+		require.Len(t, f.st.Past, 1)
+		require.Equal(t, map[string]int{"Migrated": 50, "Abandoned": 50}, f.st.Past[0].Counts)
+	})
+}
+
 // A parent that holds its dependents waits for its permit as one in the queue does: who
 // pauses or snoozes it meanwhile is obeyed.
 //

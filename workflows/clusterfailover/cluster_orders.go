@@ -38,14 +38,9 @@ func (co *clusterOrders) askCluster(ctx workflow.Context, by workflows.Order, ob
 	return ask.Answer, ask.Err
 }
 
-// obey carries out orders about what stands on the cluster, in their order. They
-// wait for the first judgement of the cluster and, as every first write does, for
-// the pacer's first signal.
+// obey carries out orders about what stands on the cluster, in their order.
 func (co *clusterOrders) obey() {
-	for len(co.asks) > 0 && (co.st.UID != "" || !co.st.GoneAt.IsZero()) {
-		if co.enforcing() && co.st.Pace.Tier == "" && co.st.GoneAt.IsZero() {
-			return
-		}
+	for co.asksDue() {
 		ask := co.asks[0]
 		co.asks, co.dirty = co.asks[1:], true
 		ask.End(ask.obey())

@@ -125,6 +125,7 @@ func (f *failover) endObserving(order workflows.Order) {
 			f.outcomes.abandon(i, nil)
 		}
 	}
+	f.outcomes.endLater(phase.OutcomeAbandoned)
 	if f.on(phase.EventEnforceOrdered, reason.EnforceOrdered) {
 		f.newAttempt()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/activities"
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
+	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
@@ -276,5 +277,29 @@ func TestReport_EndOfAnEarlierMigrationOnceMore_EndsNoLaterOne(t *testing.T) {
 		f.migrations.note(m)
 		f.reported(report)
 		require.NotContains(t, f.st.Migrations, key)
+	})
+}
+
+// An order about the cluster that comes during a refused write is carried out in the next turn, unless it has to wait all the same.
+//
+// Rules: R4.12-1.
+func TestBackOff_AnOrderAboutTheClusterWaits_IsNotDelayed(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := newFailover(ctx, workflows.ClusterFailoverParams{Cluster: "member1"})
+		backsOff := func() bool {
+			f.backOff()
+			return f.dirty
+		}
+		f.st.Terms.Mode, f.st.UID = rules.ModeEnforce, "u"
+		f.st.Pace.Tier = pace.TierNormal
+		require.False(t, backsOff())
+		f.asks = []*clusterAsk{{}}
+		require.True(t, backsOff())
+		f.st.Pace.Tier = ""
+		require.False(t, backsOff(), "the pacer has not signalled yet")
+		f.st.Terms.Mode = rules.ModeObserve
+		require.True(t, backsOff())
+		f.st.UID = ""
+		require.False(t, backsOff(), "nothing is known of the cluster yet")
 	})
 }

@@ -48,12 +48,19 @@ func (r *run) evacuating() bool {
 // backOff keeps a refused act from being tried again at once. It delays no order: one that came
 // meanwhile is carried out in the next turn.
 func (r *run) backOff() {
-	r.dirty = !r.orders.none()
+	r.dirty = !r.orders.none() || r.asksDue()
 	r.notBefore = r.now().Add(min(r.st.Terms.Recheck, r.st.Terms.ClusterPoll))
 	if r.nextAssess.After(r.notBefore) || !r.nextAssess.After(r.now()) {
 		r.nextAssess = r.notBefore // never later than planned: a failover that is refused often would never look again
 	}
 	r.clusterDirty = false
+}
+
+// asksDue reports whether an order about what stands on the cluster can be carried out. They wait for the first judgement of
+// the cluster and, as every first write does, for the pacer's first signal.
+func (r *run) asksDue() bool {
+	judged := r.st.UID != "" && (!r.enforcing() || r.st.Pace.Tier != "")
+	return len(r.asks) > 0 && (judged || !r.st.GoneAt.IsZero())
 }
 
 // agenda is what the next turn has to do.
