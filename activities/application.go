@@ -66,6 +66,9 @@ func (a applicationAssessor) AssessApplication(ctx context.Context, r Applicatio
 	out := Application{UID: b.UID, Resource: resourceName(&b), PolicyID: b.PolicyID(), Terms: a.settings.Terms}
 	out.Terms.Mode = ""
 	_, out.Terms.Watched = a.leases.controllerLease(ctx)
+	if err := a.recall(ctx, r, &out); err != nil { // for a malformed binding, too: it is asked for once
+		return Application{}, classify("assess application", r.Key.String(), err)
+	}
 	if b.Malformed != "" || b.Application == nil {
 		out.Unfit = reason.Verdict{Reason: reason.Malformed, Message: b.Malformed}
 		return out, nil
@@ -79,7 +82,15 @@ func (a applicationAssessor) AssessApplication(ctx context.Context, r Applicatio
 	return out, nil
 }
 
-// readCopies reads how each copy is, and where an earlier failover moved them.
+// recall asks where an earlier failover moved the binding.
+func (a applicationAssessor) recall(ctx context.Context, r ApplicationRequest, out *Application) (err error) {
+	if r.Recall != "" && a.earlier != nil {
+		out.Arrivals, out.Left, err = a.earlier.Arrivals(ctx, r.Recall, r.Run)
+	}
+	return err
+}
+
+// readCopies reads how each copy is.
 func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding, r ApplicationRequest, out *Application) error {
 	var clocks []string // what stops one may have just been signalled
 	for _, item := range b.Status.Aggregated {
@@ -90,11 +101,6 @@ func (a applicationAssessor) readCopies(ctx context.Context, b *karmada.Binding,
 	fleet, err := a.fleetWith(ctx, clocks...)
 	if err != nil {
 		return err
-	}
-	if r.Recall != "" && a.earlier != nil {
-		if out.Arrivals, out.Left, err = a.earlier.Arrivals(ctx, r.Recall, r.Run); err != nil {
-			return err
-		}
 	}
 	out.Copies = rules.CopiesOf(b, failsIn(fleet))
 	if err := a.readRevisions(ctx, b, r.Moves || out.Left != nil, out.Copies); err != nil {

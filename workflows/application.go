@@ -55,10 +55,12 @@ type ApplicationState struct {
 	// Checked is the cluster that was checked last, empty before; Check is the answer where it may be left.
 	Checked string            `json:"checked,omitempty"`
 	Check   *activities.Check `json:"check,omitempty"`
-	// RetryAt is when what is blocked is checked again; Tried are the clusters whose copies are blocked until then.
-	RetryAt time.Time `json:"retryAt,omitzero"`
-	Tried   []string  `json:"tried,omitempty"`
-	Tries   int       `json:"tries,omitempty"`
+	// RetryAt is when what is blocked is checked again; Tried are the clusters whose copies are blocked until then, and Blocked
+	// says why the last of them is.
+	RetryAt time.Time      `json:"retryAt,omitzero"`
+	Tried   []string       `json:"tried,omitempty"`
+	Blocked reason.Verdict `json:"blocked,omitzero"`
+	Tries   int            `json:"tries,omitempty"`
 	// AskedAt is when the pacer was last asked for a permit; Permit is what it granted.
 	AskedAt   time.Time       `json:"askedAt,omitzero"`
 	Newest    int64           `json:"newest,omitempty"`

@@ -119,6 +119,28 @@ func TestApplicationFailover_RequestForAnotherCopy_HasItsWholeTime(t *testing.T)
 }
 
 // Rules: R4.6-31.
+func TestApplicationFailover_RequestExpired_StandsWhateverAnotherCopyDoes(t *testing.T) {
+	s, key, checks := unapproved(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
+	})
+	s.health(key, "m2", karmada.HealthHealthy)
+	asked := 0
+	s.at(tolerated+15*time.Minute, func() {
+		asked = *checks
+		s.health(key, "m2", karmada.HealthUnhealthy)
+	})
+	s.at(tolerated+16*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
+	s.at(tolerated+20*time.Minute, func() {
+		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
+		require.Equal(t, asked, *checks)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
+// Rules: R4.6-31.
 func TestApplicationFailover_ContinuesAsNewAfterARequestExpired_ChecksNothing(t *testing.T) {
 	s, key, checks := unapproved(t)
 	s.params.State = &workflows.ApplicationState{

@@ -6,8 +6,10 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
+	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 )
 
@@ -63,6 +65,28 @@ func TestApplicationFailover_OneCopyIsBlocked_TheOtherMoves(t *testing.T) {
 	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), tolerated+time.Minute)
 }
 
+// Both pass the check, and the write is refused: neither is tried again before its time because of the other.
+//
+// Rules: R4.13-5.
+func TestApplicationFailover_NoCopyCanBeWritten_AreTriedAgainWithBackoff(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.settings.Terms.Recheck = 2 * time.Minute
+	refused := 0
+	s.world.Fail = func(op, _ string) error {
+		if op == "evict" {
+			refused++
+			return karmada.ErrForbidden
+		}
+		return nil
+	}
+	s.at(13*time.Minute, func() {
+		require.InDelta(t, 10, refused, 2)
+		s.health(key, "m1", karmada.HealthHealthy)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
 // Its time is over before what is blocked is checked again.
 //
 // Rules: R4.13-5, R4.13-6.
@@ -115,6 +139,44 @@ func TestApplicationFailover_SameRevisionUnhealthyOnOneOfItsClusters_IsMovedFrom
 	require.Equal(t, []string{"m1"}, s.evictedFrom())
 }
 
+// Its dependents are held, and it has no permit yet, when the copy on m2 turns out to be no better.
+//
+// Rules: R4.13-7.
+func TestApplicationFailover_SameRevisionUnhealthyElsewhereBeforeItsPermit_IsNotMoved(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
+	s.at(30*time.Second, func() { s.health(key, "m2", karmada.HealthHealthy) })
+	s.needConfig(key)
+	s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
+	s.at(3*time.Minute, func() {
+		require.True(t, s.applicationStatus(key).Move.WantsPermit)
+		s.health(key, "m2", karmada.HealthUnhealthy)
+	})
+	s.at(9*time.Minute, func() {
+		require.Equal(t, reason.SameRevision, s.applicationStatus(key).Attention)
+		s.fleetOrder(workflows.UpdateResume)
+	})
+	s.at(20*time.Minute, func() {
+		require.Equal(t, phase.ApplicationNeedsOperator, s.applicationStatus(key).Phase)
+		require.Empty(t, s.evictedFrom())
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+}
+
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_SameRevisionApprovedWhileAnotherCopyWaits_MovesTheCopyThatIsNamed(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
+	s.at(20*time.Minute, func() {
+		require.Contains(t, s.applicationStatus(key).Message, "m2")
+		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, "m2", s.evictedFrom()[0])
+}
+
 // Rules: R4.13-7.
 func TestApplicationFailover_SameRevisionUnhealthyOnItsNewCluster_IsSaidWhileAnotherCopyWaits(t *testing.T) {
 	s, key := twoUnhealthy(t)
@@ -146,6 +208,24 @@ func TestApplicationFailover_UnhealthyOnAClusterThatFails_StaysOpen(t *testing.T
 	})
 	s.applicationEnds(phase.ApplicationMigrated)
 	s.movedOnce(5*time.Minute + tolerated)
+}
+
+// Rules: R4.13-5.
+func TestApplicationFailover_MalformedWhileItIsBlocked_SaysAfterwardsWhyItIs(t *testing.T) {
+	s, key := unhealthy(t)
+	s.settings.Terms.Recheck = 10 * time.Minute
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "other"}} })
+	s.at(4*time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" }) })
+	s.at(5*time.Minute, func() {
+		require.Equal(t, reason.Malformed, s.applicationStatus(key).Attention)
+		s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "" })
+	})
+	s.at(6*time.Minute, func() {
+		require.Equal(t, reason.ForeignTask, s.applicationStatus(key).Reason)
+		require.Equal(t, reason.None, s.applicationStatus(key).Attention)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
 }
 
 // Of a malformed binding nothing is known: that stops the time, and does not begin it again.

@@ -16,8 +16,9 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
 
-// nextCopy is the copy that is to leave next, nil where no time runs. One whose revision was moved to where it is holds all the others
-// (R4.13-7); what has a permit, or approval, to wait for goes on; what is blocked lets the next one go first.
+// nextCopy is the copy that is to leave next, nil where no time runs. One whose revision was moved to where it is holds all the
+// others (R4.13-7), or is the one that an approval moves; what has a permit, or approval, to wait for goes on; what is blocked
+// lets the next one go first.
 func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClock {
 	running := st.Clocks.Running(st.Look.Tolerated)
 	due := func(k rules.UnhealthyClock) bool {
@@ -26,7 +27,10 @@ func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClo
 	}
 	waits := st.Check != nil || !st.ApprovalAskedAt.IsZero()
 	for _, first := range []func(rules.UnhealthyClock) bool{
-		func(k rules.UnhealthyClock) bool { return sickAnywhere(st, k) },
+		func(k rules.UnhealthyClock) bool { return sickAnywhere(st, k, st.Attempt+1) },
+		func(k rules.UnhealthyClock) bool {
+			return st.Arrivals.Unhealthy(k) && due(k) && !isTried(st, k.Cluster, now)
+		},
 		func(k rules.UnhealthyClock) bool { return waits && k.Cluster == st.Checked && due(k) },
 		func(k rules.UnhealthyClock) bool { return due(k) && !isTried(st, k.Cluster, now) },
 		func(rules.UnhealthyClock) bool { return true },
@@ -38,9 +42,24 @@ func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClo
 	return nil
 }
 
-// sickAnywhere reports whether the revision was moved to where it is Unhealthy, and no operator says that it is to move all the same.
-func sickAnywhere(st *workflows.ApplicationState, clock rules.UnhealthyClock) bool {
-	return st.Arrivals.Unhealthy(clock) && !st.Approval.LiftsCap(st.Attempt+1)
+// sickAnywhere reports whether the revision was moved to where it is Unhealthy, and no operator says that it is to move all the
+// same, in an attempt.
+func sickAnywhere(st *workflows.ApplicationState, clock rules.UnhealthyClock, attempt int) bool {
+	return st.Arrivals.Unhealthy(clock) && !st.Approval.LiftsCap(attempt)
+}
+
+// sickCopy is the first copy that is Unhealthy, for longer than tolerated, where its revision was moved to: nil for none, or
+// where ends is yet to come.
+func sickCopy(st *workflows.ApplicationState, now time.Time) (sick *rules.UnhealthyClock, ends time.Time) {
+	running := st.Clocks.Running(st.Look.Tolerated)
+	at := slices.IndexFunc(running, st.Arrivals.Unhealthy)
+	if at < 0 {
+		return nil, ends
+	}
+	if ends, _ = running[at].Ends(st.Look.Tolerated); ends.After(now) {
+		return nil, ends
+	}
+	return &running[at], ends
 }
 
 // isTried reports whether the copy on a cluster is blocked, and is not to be checked yet.
@@ -58,14 +77,13 @@ func retry(st *workflows.ApplicationState, now time.Time) time.Time {
 	return st.RetryAt
 }
 
-// stoppedOn is where a copy is not Healthy whose time stands still.
+// stoppedOn is where the time of a copy stands still, or never began.
 func stoppedOn(st *workflows.ApplicationState) string {
-	for _, c := range st.Look.Copies {
-		if c.Health != karmada.HealthHealthy {
-			return c.Cluster
-		}
+	if len(st.Clocks) > 0 {
+		return st.Clocks[0].Cluster
 	}
-	return ""
+	at := slices.IndexFunc(st.Look.Copies, func(c rules.CopyHealth) bool { return c.Health == karmada.HealthUnhealthy })
+	return st.Look.Copies[max(at, 0)].Cluster // it is not over, so that there is one
 }
 
 // tolerating is the wait until the time of a copy, and a snooze, are over; nil when they are.
@@ -94,16 +112,10 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 		return
 	}
 	check := out.Checks[0]
-	switch {
-	case check.Reason != reason.AwaitingApproval:
-		st.ApprovalAskedAt = time.Time{}
-	case st.ApprovalAskedAt.IsZero(), st.Checked != clock.Cluster:
-		st.ApprovalAskedAt = f.now()
-	}
-	st.Checked = clock.Cluster
+	checked(st, clock.Cluster, check.Reason, f.now())
 	switch check.End {
 	case activities.CheckPass:
-		st.Check, st.Tries, st.RetryAt = &check, 0, time.Time{}
+		st.Check, st.Tries = &check, 0
 		if out.Requested {
 			st.AskedAt = f.now()
 		}
@@ -123,11 +135,26 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 	}
 }
 
+// checked notes which copy was checked, and since when that awaits approval. A permit to leave another cluster passes unused.
+func checked(st *workflows.ApplicationState, cluster string, found reason.Reason, now time.Time) {
+	another := st.Checked != cluster
+	if another {
+		st.Checked, st.Permit = cluster, pace.Permit{}
+	}
+	switch {
+	case found != reason.AwaitingApproval:
+		st.ApprovalAskedAt = time.Time{}
+	case another, st.ApprovalAskedAt.IsZero():
+		st.ApprovalAskedAt = now
+	}
+}
+
 // expireApproval ends a request for approval that no operator answered in time. A request ends, too, where the copy is to be
 // tolerated again.
 func expireApproval(st *workflows.ApplicationState, now time.Time) {
-	clock := nextCopy(st, now)
-	if clock != nil && tolerating(st, *clock, now) != nil {
+	running := st.Clocks.Running(st.Look.Tolerated)
+	at := slices.IndexFunc(running, func(k rules.UnhealthyClock) bool { return k.Cluster == st.Checked })
+	if at >= 0 && tolerating(st, running[at], now) != nil {
 		endRequest(st)
 		return
 	}
@@ -152,6 +179,6 @@ func (f *failover) block(cluster string, why reason.Reason, message string) {
 		st.RetryAt, st.Tried = f.now().Add(wait<<min(st.Tries, doubles)), nil
 		st.Tries++
 	}
-	st.Tried = append(st.Tried, cluster)
-	f.enter(step{phase: phase.ApplicationBlocked, reason: why, message: reason.Summary(message)})
+	st.Tried, st.Blocked = append(st.Tried, cluster), reason.Verdict{Reason: why, Message: reason.Summary(message)}
+	f.enter(step{phase: phase.ApplicationBlocked, reason: st.Blocked.Reason, message: st.Blocked.Message})
 }

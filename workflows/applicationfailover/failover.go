@@ -158,13 +158,13 @@ func (f *failover) look() {
 		f.st.Look.Gone = true
 		return
 	}
-	if unknown(&seen) {
-		seen.UID, f.st.Clocks = f.st.Look.UID, f.st.Clocks.Stopped(f.now()) // the first look that knows the copies recalls where they were moved
-	} else if f.st.Look.UID == "" {
+	if f.st.Look.UID == "" {
 		f.st.Arrivals, f.st.Left = seen.Arrivals, seen.Left
 	}
 	f.st.Look, f.st.Mode = seen, cmp.Or(f.st.Mode, seen.Terms.Mode)
-	if !unknown(&seen) {
+	if unknown(&seen) {
+		f.st.Clocks = f.st.Clocks.Stopped(f.now())
+	} else {
 		f.followCopies(seen.Copies)
 	}
 }
@@ -240,31 +240,27 @@ func decideEnd(st *workflows.ApplicationState) step {
 	}
 }
 
-// decideMoving: a migration runs. Where its new copy is Unhealthy for as long as well, no other cluster would
-// help: both copies stay until an operator says what becomes of them.
+// decideMoving: a migration runs. Where its new copy, or that of an earlier one, is Unhealthy for as long as well, no other
+// cluster would help: every copy stays until an operator says what becomes of them.
 func (f *failover) decideMoving() step {
 	m := f.st.Move
 	moving := step{phase: phase.ApplicationMoving, reason: m.Reason, message: m.Message}
+	if !m.Placed && !m.WantsPermit {
+		return moving
+	}
+	sick, ends := sickCopy(f.st, f.now())
 	switch {
 	case m.WantsPermit && healed(f.st):
 		moving.do = func() { callOff(f) }
-		return moving
+	case sick != nil && (m.Placed || sickAnywhere(f.st, *sick, f.st.Attempt)):
+		return sameRevision(*sick, f.st.Look.Tolerated)
 	case m.WantsPermit && f.st.Suspected != nil:
-		return suspected(moving, f.st)
-	case !m.Placed:
-		return moving
+		moving = suspected(moving, f.st)
 	}
-	running := f.st.Clocks.Running(f.st.Look.Tolerated)
-	at := slices.IndexFunc(running, f.st.Arrivals.Unhealthy)
-	if at < 0 {
-		return moving
-	}
-	ends, _ := running[at].Ends(f.st.Look.Tolerated)
-	if ends.After(f.now()) {
+	if sick == nil && !ends.IsZero() {
 		moving.until, moving.looks = ends, true // while it moves, no signal says how the new copy is
-		return moving
 	}
-	return sameRevision(running[at], f.st.Look.Tolerated)
+	return moving
 }
 
 // suspected says in a step that a release is.
@@ -292,7 +288,7 @@ func (f *failover) decideUnhealthy() step {
 		return *waits
 	}
 	switch {
-	case sickAnywhere(st, *clock):
+	case sickAnywhere(st, *clock, st.Attempt+1):
 		s := sameRevision(*clock, st.Look.Tolerated)
 		s.message += "; an approval of it alone moves it once more"
 		return s
@@ -301,7 +297,7 @@ func (f *failover) decideUnhealthy() step {
 	case st.Paused != nil:
 		return step{phase: phase.ApplicationBlocked, reason: reason.Paused, message: "paused by " + st.Paused.Line()}
 	case isTried(st, clock.Cluster, now):
-		return step{phase: phase.ApplicationBlocked, reason: st.Reason, message: st.Message, until: retry(st, now), looks: true, attention: st.Attention != reason.None}
+		return step{phase: phase.ApplicationBlocked, reason: st.Blocked.Reason, message: st.Blocked.Message, until: retry(st, now), looks: true}
 	case st.Mode == rules.ModeEnforce && st.Look.Terms.Mode == rules.ModeObserve:
 		return step{phase: phase.ApplicationBlocked, reason: reason.ModeObserve, message: "the workers' own configuration says observe: nothing new is evicted"}
 	case st.Check == nil || st.Checked != clock.Cluster:

@@ -63,9 +63,10 @@ func (f *failover) permit() {
 	f.beside.Go(f.ctx, func(ctx workflow.Context) { f.signal(ctx, workflows.SignalPermit, permit) })
 }
 
-// heldBack reports whether an operator has paused or snoozed the application.
+// heldBack reports whether an operator has paused or snoozed the application, or no other cluster would help it.
 func heldBack(st *workflows.ApplicationState, now time.Time) bool {
-	return st.Paused != nil || st.Snoozed != nil && st.Snoozed.Until.After(now)
+	sick, _ := sickCopy(st, now)
+	return sick != nil && sickAnywhere(st, *sick, st.Attempt) || st.Paused != nil || st.Snoozed != nil && st.Snoozed.Until.After(now)
 }
 
 // healed reports whether the copy that the migration takes away stands and has no clock any more: it is Healthy, or of another

@@ -142,3 +142,22 @@ func TestAFailoverWhoseMoveIsTakenOverWithdrawsItsRequest(t *testing.T) {
 	require.NoError(t, env.GetWorkflowError())
 	require.Equal(t, []int{0}, wants)
 }
+
+// Rules: R4.13-8, R4.13-11.
+func TestAPermitToLeaveOneClusterIsNotUsedForAnother(t *testing.T) {
+	env := flowtest.PatientEnv()
+	pass := func(context.Context, activities.PreCheckRequest) (activities.PreCheckResult, error) {
+		return activities.PreCheckResult{Checks: []activities.Check{{End: activities.CheckPass}}}, nil
+	}
+	env.RegisterActivityWithOptions(pass, activity.RegisterOptions{Name: activities.NamePreCheck})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		f := begin(ctx, workflows.ApplicationFailoverParams{})
+		f.st.Checked, f.st.Permit = "m1", pace.Permit{Number: 3}
+		f.check(rules.UnhealthyClock{Cluster: "m1"})
+		require.EqualValues(t, 3, f.st.Permit.Number)
+		f.check(rules.UnhealthyClock{Cluster: "m2"})
+		require.Zero(t, f.st.Permit)
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+}
