@@ -166,6 +166,42 @@ func TestApplicationFailover_SameRevisionUnhealthyElsewhereBeforeItsPermit_IsNot
 }
 
 // Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_ApprovedWhileItsMoveIsHeldByAnotherCopy_GoesOn(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
+	s.at(30*time.Second, func() { s.health(key, "m2", karmada.HealthHealthy) })
+	s.needConfig(key)
+	s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
+	s.at(3*time.Minute, func() { s.health(key, "m2", karmada.HealthUnhealthy) })
+	s.at(9*time.Minute, func() { s.fleetOrder(workflows.UpdateResume) })
+	s.at(20*time.Minute, func() {
+		require.Empty(t, s.evictedFrom())
+		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(40*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), 25*time.Minute)
+}
+
+// An approval of one copy is not used by another while the first is blocked.
+//
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_SameRevisionApprovedAndBlocked_MovesNoOther(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m2", Producer: "other"}} })
+	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
+	s.at(40*time.Minute, func() {
+		require.Equal(t, reason.ForeignTask, s.applicationStatus(key).Reason)
+		require.Empty(t, s.evictedFrom())
+		s.health(key, "m1", karmada.HealthHealthy)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
+// Rules: R4.13-7, R4.13-9.
 func TestApplicationFailover_SameRevisionApprovedWhileAnotherCopyWaits_MovesTheCopyThatIsNamed(t *testing.T) {
 	s, key := twoUnhealthy(t)
 	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}

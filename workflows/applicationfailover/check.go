@@ -29,7 +29,7 @@ func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClo
 	for _, first := range []func(rules.UnhealthyClock) bool{
 		func(k rules.UnhealthyClock) bool { return sickAnywhere(st, k, st.Attempt+1) },
 		func(k rules.UnhealthyClock) bool {
-			return st.Arrivals.Unhealthy(k) && due(k) && !isTried(st, k.Cluster, now)
+			return st.Arrivals.Unhealthy(k) && due(k)
 		},
 		func(k rules.UnhealthyClock) bool { return waits && k.Cluster == st.Checked && due(k) },
 		func(k rules.UnhealthyClock) bool { return due(k) && !isTried(st, k.Cluster, now) },
@@ -102,6 +102,9 @@ func tolerating(st *workflows.ApplicationState, clock rules.UnhealthyClock, now 
 // check has the pre-check say whether there is somewhere to go.
 func (f *failover) check(clock rules.UnhealthyClock) {
 	st := f.st
+	if st.Checked != clock.Cluster {
+		st.Permit = pace.Permit{} // one to leave another cluster passes unused; the next may come before the answer
+	}
 	item := activities.Checked{Key: st.Key, UID: st.Look.UID, Purge: st.Look.Policy.PurgeMode, PurgeBySpec: st.Look.Policy.PurgeBySpec, State: st.Look.Policy.State, Approval: st.Approval}
 	request := wants(st, 1, clock.Cluster)
 	out, err := flow.Run[activities.PreCheckResult](flow.Doing(f.ctx, "look for somewhere to go for "+st.Key.String()), activities.NamePreCheck, activities.PreCheckRequest{
@@ -135,12 +138,10 @@ func (f *failover) check(clock rules.UnhealthyClock) {
 	}
 }
 
-// checked notes which copy was checked, and since when that awaits approval. A permit to leave another cluster passes unused.
+// checked notes which copy was checked, and since when that awaits approval.
 func checked(st *workflows.ApplicationState, cluster string, found reason.Reason, now time.Time) {
 	another := st.Checked != cluster
-	if another {
-		st.Checked, st.Permit = cluster, pace.Permit{}
-	}
+	st.Checked = cluster
 	switch {
 	case found != reason.AwaitingApproval:
 		st.ApprovalAskedAt = time.Time{}

@@ -165,16 +165,16 @@ func (f *failover) look() {
 	if unknown(&seen) {
 		f.st.Clocks = f.st.Clocks.Stopped(f.now())
 	} else {
-		f.followCopies(seen.Copies)
+		followCopies(f.st, seen.Copies, f.now())
 	}
 }
 
 // followCopies moves the clocks on, and keeps where copies arrived.
-func (f *failover) followCopies(copies []rules.CopyHealth) {
-	f.st.Clocks = f.st.Clocks.Next(copies, f.now())
-	f.st.Arrivals, f.st.Left = f.st.Left.Arrived(f.st.Arrivals.Without(copies), copies)
-	if f.st.Move == nil || f.st.Move.Placed { // what comes before its write is not its doing
-		arrive(f.st, copies)
+func followCopies(st *workflows.ApplicationState, copies []rules.CopyHealth, now time.Time) {
+	st.Clocks = st.Clocks.Next(copies, now)
+	st.Arrivals, st.Left = st.Left.Arrived(st.Arrivals.Without(copies), copies)
+	if st.Move == nil || st.Move.Placed { // what comes before its write is not its doing
+		arrive(st, copies)
 	}
 }
 

@@ -143,20 +143,30 @@ func TestAFailoverWhoseMoveIsTakenOverWithdrawsItsRequest(t *testing.T) {
 	require.Equal(t, []int{0}, wants)
 }
 
+// A permit to leave one cluster is not used for another. The check itself requests one, and the pacer may be quicker than its answer.
+//
 // Rules: R4.13-8, R4.13-11.
 func TestAPermitToLeaveOneClusterIsNotUsedForAnother(t *testing.T) {
 	env := flowtest.PatientEnv()
+	var f *failover
+	comes := pace.Permit{}
 	pass := func(context.Context, activities.PreCheckRequest) (activities.PreCheckResult, error) {
+		if comes.Number > 0 {
+			f.st.Permit = comes
+		}
 		return activities.PreCheckResult{Checks: []activities.Check{{End: activities.CheckPass}}}, nil
 	}
 	env.RegisterActivityWithOptions(pass, activity.RegisterOptions{Name: activities.NamePreCheck})
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		f := begin(ctx, workflows.ApplicationFailoverParams{})
+		f = begin(ctx, workflows.ApplicationFailoverParams{})
 		f.st.Checked, f.st.Permit = "m1", pace.Permit{Number: 3}
 		f.check(rules.UnhealthyClock{Cluster: "m1"})
 		require.EqualValues(t, 3, f.st.Permit.Number)
 		f.check(rules.UnhealthyClock{Cluster: "m2"})
 		require.Zero(t, f.st.Permit)
+		comes.Number = 4
+		f.check(rules.UnhealthyClock{Cluster: "m1"})
+		require.EqualValues(t, 4, f.st.Permit.Number)
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())
