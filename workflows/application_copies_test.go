@@ -53,7 +53,7 @@ func TestApplicationFailover_AnotherCopyHealsWhileItMoves_HasItsWholeTimeAgain(t
 	require.False(t, s.world.Log("evict")[1].At.Before(storyBegins.Add(12*time.Minute)))
 }
 
-// Once the copy on m2 has left, the scheduler places that of the other task anew.
+// When the copy on m2 leaves, the scheduler moves the copy on m1, too: the task of another evictor excludes that cluster.
 //
 // Rules: R4.13-5.
 func TestApplicationFailover_OneCopyIsBlocked_TheOtherMoves(t *testing.T) {
@@ -139,10 +139,10 @@ func TestApplicationFailover_SameRevisionUnhealthyOnOneOfItsClusters_IsMovedFrom
 	require.Equal(t, []string{"m1"}, s.evictedFrom())
 }
 
-// Its dependents are held, and it has no permit yet, when the copy on m2 turns out to be no better.
-//
-// Rules: R4.13-7.
-func TestApplicationFailover_SameRevisionUnhealthyElsewhereBeforeItsPermit_IsNotMoved(t *testing.T) {
+// heldByAnotherCopy is a story in which the move off m1 holds its dependents and waits for a permit when the copy on m2, where the
+// revision was moved to, turns out to be no better. The fleet was halted until then.
+func heldByAnotherCopy(t *testing.T) (*story, karmada.BindingKey) {
+	t.Helper()
 	s, key := twoUnhealthy(t)
 	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
 	s.at(30*time.Second, func() { s.health(key, "m2", karmada.HealthHealthy) })
@@ -156,28 +156,25 @@ func TestApplicationFailover_SameRevisionUnhealthyElsewhereBeforeItsPermit_IsNot
 		require.Equal(t, reason.SameRevision, s.applicationStatus(key).Attention)
 		s.fleetOrder(workflows.UpdateResume)
 	})
-	s.at(20*time.Minute, func() {
+	s.at(20*time.Minute-time.Second, func() {
 		require.Equal(t, phase.ApplicationNeedsOperator, s.applicationStatus(key).Phase)
 		require.Empty(t, s.evictedFrom())
-		s.health(key, "m2", karmada.HealthHealthy)
 	})
+	return s, key
+}
+
+// Rules: R4.13-7.
+func TestApplicationFailover_SameRevisionUnhealthyElsewhereBeforeItsPermit_IsNotMoved(t *testing.T) {
+	s, key := heldByAnotherCopy(t)
+	s.at(20*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
 	s.applicationEnds(phase.ApplicationMigrated)
 	require.Equal(t, []string{"m1"}, s.evictedFrom())
 }
 
 // Rules: R4.13-7, R4.13-9.
 func TestApplicationFailover_ApprovedWhileItsMoveIsHeldByAnotherCopy_GoesOn(t *testing.T) {
-	s, key := twoUnhealthy(t)
-	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
-	s.at(30*time.Second, func() { s.health(key, "m2", karmada.HealthHealthy) })
-	s.needConfig(key)
-	s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
-	s.at(3*time.Minute, func() { s.health(key, "m2", karmada.HealthUnhealthy) })
-	s.at(9*time.Minute, func() { s.fleetOrder(workflows.UpdateResume) })
-	s.at(20*time.Minute, func() {
-		require.Empty(t, s.evictedFrom())
-		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
-	})
+	s, key := heldByAnotherCopy(t)
+	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
 	s.at(40*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
 	s.applicationEnds(phase.ApplicationMigrated)
 	require.Equal(t, []string{"m1"}, s.evictedFrom())

@@ -28,9 +28,7 @@ func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClo
 	waits := st.Check != nil || !st.ApprovalAskedAt.IsZero()
 	for _, first := range []func(rules.UnhealthyClock) bool{
 		func(k rules.UnhealthyClock) bool { return sickAnywhere(st, k, st.Attempt+1) },
-		func(k rules.UnhealthyClock) bool {
-			return st.Arrivals.Unhealthy(k) && due(k)
-		},
+		func(k rules.UnhealthyClock) bool { return st.Arrivals.Unhealthy(k) && due(k) },
 		func(k rules.UnhealthyClock) bool { return waits && k.Cluster == st.Checked && due(k) },
 		func(k rules.UnhealthyClock) bool { return due(k) && !isTried(st, k.Cluster, now) },
 		func(rules.UnhealthyClock) bool { return true },
