@@ -118,6 +118,26 @@ func TestApplicationFailover_RequestForAnotherCopy_HasItsWholeTime(t *testing.T)
 	s.applicationEnds(phase.ApplicationHealed)
 }
 
+// A pause keeps a move from its permit: an approval that comes meanwhile is for the next one, as its answer says.
+//
+// Rules: R4.6-22, R4.13-9.
+func TestApplicationFailover_ApprovedWhileItsMoveIsPaused_IsForTheNext(t *testing.T) {
+	s, key := unhealthy(t)
+	s.needConfig(key)
+	mine := by(queue.ScopeOf(key))
+	s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
+	s.at(3*time.Minute, func() { s.orderApp(key, workflows.UpdatePause, mine) })
+	s.at(4*time.Minute, func() {
+		require.True(t, s.applicationStatus(key).Move.WantsPermit)
+		s.orderApp(key, workflows.UpdateApprove, mine)
+	})
+	s.at(5*time.Minute, func() {
+		require.Equal(t, 2, s.applicationStatus(key).Approval.Attempt)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
 // Rules: R4.6-31.
 func TestApplicationFailover_RequestExpired_StandsWhateverAnotherCopyDoes(t *testing.T) {
 	s, key, checks := unapproved(t)

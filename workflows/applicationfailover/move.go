@@ -65,8 +65,13 @@ func (f *failover) permit() {
 
 // heldBack reports whether an operator has paused or snoozed the application, or no other cluster would help it.
 func heldBack(st *workflows.ApplicationState, now time.Time) bool {
+	return heldByCopy(st, now) || st.Paused != nil || st.Snoozed != nil && st.Snoozed.Until.After(now)
+}
+
+// heldByCopy reports whether a copy that is Unhealthy where its revision was moved to holds the move that runs (R4.13-7).
+func heldByCopy(st *workflows.ApplicationState, now time.Time) bool {
 	sick, _ := sickCopy(st, now)
-	return sick != nil && sickAnywhere(st, *sick, st.Attempt) || st.Paused != nil || st.Snoozed != nil && st.Snoozed.Until.After(now)
+	return sick != nil && sickAnywhere(st, *sick, st.Attempt)
 }
 
 // healed reports whether the copy that the migration takes away stands and has no clock any more: it is Healthy, or of another

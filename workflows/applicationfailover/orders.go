@@ -163,7 +163,7 @@ func (f *failover) snooze(o workflows.SnoozeOrder) string {
 func (f *failover) approve(o workflows.ScopedOrder) string {
 	f.ordered(workflows.UpdateApprove, o.Order)
 	f.st.Approval = &queue.Approval{Who: o.Who, Why: o.Reason, At: f.now(), Attempt: f.st.Attempt + 1, ForOne: o.One()}
-	if m := f.st.Move; m != nil && m.WantsPermit && heldBack(f.st, f.now()) { // it has not moved yet
+	if m := f.st.Move; m != nil && m.WantsPermit && heldByCopy(f.st, f.now()) { // it is for the move that is held
 		f.st.Approval.Attempt = f.st.Attempt
 	}
 	f.st.RetryAt, f.dirty = time.Time{}, true
