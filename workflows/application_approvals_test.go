@@ -118,6 +118,46 @@ func TestApplicationFailover_RequestForAnotherCopy_HasItsWholeTime(t *testing.T)
 	s.applicationEnds(phase.ApplicationHealed)
 }
 
+// Nobody approved the copy on m1 in time, and it heals: of the other one no operator was asked yet.
+//
+// Rules: R4.6-31.
+func TestApplicationFailover_CopyHealsAfterItsRequestExpired_AnotherIsAskedFor(t *testing.T) {
+	s, key, _ := unapproved(t)
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
+	})
+	s.health(key, "m2", karmada.HealthUnhealthy)
+	s.at(tolerated+15*time.Minute, func() {
+		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.at(tolerated+20*time.Minute, func() {
+		require.Equal(t, "m2", s.applicationStatus(key).Checked)
+		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
+// Of a malformed binding nothing is known: what expired stands.
+//
+// Rules: R4.6-31, R4.13-3.
+func TestApplicationFailover_MalformedForAWhileAfterARequestExpired_ChecksNothing(t *testing.T) {
+	s, key, checks := unapproved(t)
+	asked := 0
+	s.at(tolerated+15*time.Minute, func() {
+		asked = *checks
+		s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" })
+	})
+	s.at(tolerated+16*time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "" }) })
+	s.at(tolerated+20*time.Minute, func() {
+		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
+		require.Equal(t, asked, *checks)
+		s.health(key, "m1", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
 // A pause keeps a move from its permit: an approval that comes meanwhile is for the next one, as its answer says.
 //
 // Rules: R4.6-22, R4.13-9.
@@ -164,7 +204,7 @@ func TestApplicationFailover_RequestExpired_StandsWhateverAnotherCopyDoes(t *tes
 func TestApplicationFailover_ContinuesAsNewAfterARequestExpired_ChecksNothing(t *testing.T) {
 	s, key, checks := unapproved(t)
 	s.params.State = &workflows.ApplicationState{
-		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationBlocked, ApprovalAskedAt: storyBegins,
+		Key: key, FailoverID: "first", Began: storyBegins, Phase: phase.ApplicationBlocked, Checked: "m1", ApprovalAskedAt: storyBegins,
 		Look: activities.Application{UID: s.world.Peek(key).UID}, Expired: reason.Verdict{Reason: reason.ApprovalExpired, Message: "too late"},
 		Clocks: rules.UnhealthyClocks{{Cluster: "m1", Revision: "/first", Since: storyBegins, Ran: tolerated}},
 	}

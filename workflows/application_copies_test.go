@@ -210,6 +210,128 @@ func TestApplicationFailover_SameRevisionApprovedWhileAnotherCopyWaits_MovesTheC
 	require.Equal(t, "m2", s.evictedFrom()[0])
 }
 
+// The copy on m1 is approved. That on m2 becomes Unhealthy where it was moved to while the fleet is halted: nobody was asked about it.
+//
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_ApprovedBeforeAnotherCopyIsUnhealthy_MovesTheOneThatWasApproved(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
+	s.settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
+	s.at(30*time.Second, func() { s.health(key, "m2", karmada.HealthHealthy) })
+	s.at(time.Minute, func() { s.fleetOrder(workflows.UpdateHalt) })
+	s.at(3*time.Minute, func() {
+		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(4*time.Minute, func() { s.health(key, "m2", karmada.HealthUnhealthy) })
+	s.at(9*time.Minute, func() { s.fleetOrder(workflows.UpdateResume) })
+	s.at(30*time.Minute, func() {
+		require.Equal(t, []string{"m1"}, s.evictedFrom())
+		require.Contains(t, s.applicationStatus(key).Message, "m2")
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+}
+
+// An approval of a copy whose time is not over yet delays no other.
+//
+// Rules: R4.13-2, R4.13-9.
+func TestApplicationFailover_ApprovedBeforeItsTimeIsOver_AnotherCopyMovesFirst(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.at(10*time.Second, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
+	s.at(40*time.Second, func() { s.health(key, "m1", karmada.HealthHealthy) })
+	s.at(50*time.Second, func() { s.health(key, "m1", karmada.HealthUnhealthy) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, "m2", s.evictedFrom()[0])
+}
+
+// Each was moved to where it is: an approval is of one of them, and no other holds that.
+//
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_SameRevisionUnhealthyWhereverItWasMoved_MovesWhatIsApproved(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.arrivals = rules.Arrivals{{Cluster: "m1", Revision: "/first"}, {Cluster: "m2", Revision: "/first"}}
+	s.at(20*time.Minute, func() {
+		require.Contains(t, s.applicationStatus(key).Message, "m1")
+		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
+	})
+	s.at(40*time.Minute, func() {
+		require.Equal(t, []string{"m1"}, s.evictedFrom())
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+}
+
+// Two operators approve it, and one of them the whole namespace: that takes nothing from the first approval.
+//
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_ApprovedAgainWhileItsMoveIsApproved_GoesOn(t *testing.T) {
+	s, key := heldByAnotherCopy(t)
+	approve := func(id string, scope queue.Scope) {
+		s.accept(s.update(workflows.ApplicationFailoverID("", key), workflows.UpdateApprove, id, by(scope)))
+	}
+	s.at(20*time.Minute, func() {
+		approve("first", queue.ScopeOf(key))
+		approve("second", queue.ScopeOf(key))
+		approve("third", queue.Scope{Namespace: key.Namespace})
+	})
+	s.at(40*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), 25*time.Minute)
+}
+
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_ApprovedAgainOnceItsApprovedMoveIsPlaced_IsForTheNext(t *testing.T) {
+	s, key := heldByAnotherCopy(t)
+	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
+	s.at(20*time.Minute+40*time.Second, func() {
+		require.True(t, s.applicationStatus(key).Move.Placed)
+		s.accept(s.update(workflows.ApplicationFailoverID("", key), workflows.UpdateApprove, "again", by(queue.ScopeOf(key))))
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1", "m2"}, s.evictedFrom())
+}
+
+// An approval of its whole namespace lets no move go that another copy holds: it is for the next one.
+//
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_NamespaceApprovedWhileItsMoveIsHeldByAnotherCopy_IsForTheNext(t *testing.T) {
+	s, key := heldByAnotherCopy(t)
+	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.Scope{Namespace: key.Namespace})) })
+	s.at(40*time.Minute, func() {
+		require.Empty(t, s.evictedFrom())
+		require.Equal(t, 2, s.applicationStatus(key).Approval.Attempt)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+}
+
+// Its move is approved, and writes nothing: the approval stays with the copy that it is of.
+//
+// Rules: R4.13-7, R4.13-9.
+func TestApplicationFailover_ApprovedMoveIsRefusedWhileAnotherCopyHoldsIt_MovesNoOther(t *testing.T) {
+	s, key := heldByAnotherCopy(t)
+	refuses := true
+	s.world.Fail = func(op, _ string) error {
+		if op == "evict" && refuses {
+			return karmada.ErrForbidden
+		}
+		return nil
+	}
+	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
+	s.at(25*time.Minute, func() { refuses = false })
+	s.at(60*time.Minute, func() {
+		require.Equal(t, []string{"m1"}, s.evictedFrom())
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m1"}, s.evictedFrom())
+}
+
 // Rules: R4.13-7.
 func TestApplicationFailover_SameRevisionUnhealthyOnItsNewCluster_IsSaidWhileAnotherCopyWaits(t *testing.T) {
 	s, key := twoUnhealthy(t)

@@ -60,6 +60,8 @@ type Approval struct {
 	Attempt int       `json:"attempt"`
 	// ForOne reports that the operator named this binding alone: then it lifts the cap on its moves, too.
 	ForOne bool `json:"forOne,omitempty"`
+	// Cluster has the copy of an application that was to move when it was given (R4.13-7); empty in the failover of a cluster.
+	Cluster string `json:"cluster,omitempty"`
 }
 
 // Holds reports whether it was given, and in this attempt.

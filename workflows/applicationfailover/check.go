@@ -16,9 +16,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
 
-// nextCopy is the copy that is to leave next, nil where no time runs. One whose revision was moved to where it is holds all the
-// others (R4.13-7), or is the one that an approval moves; what has a permit, or approval, to wait for goes on; what is blocked
-// lets the next one go first.
+// nextCopy is the copy that is to leave next, nil where no time runs: one that was approved; one whose revision was moved to where
+// it is, which holds all the others (R4.13-7); what has a permit, or approval, to wait for; what is not blocked.
 func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClock {
 	running := st.Clocks.Running(st.Look.Tolerated)
 	due := func(k rules.UnhealthyClock) bool {
@@ -27,8 +26,8 @@ func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClo
 	}
 	waits := st.Check != nil || !st.ApprovalAskedAt.IsZero()
 	for _, first := range []func(rules.UnhealthyClock) bool{
-		func(k rules.UnhealthyClock) bool { return sickAnywhere(st, k, st.Attempt+1) },
-		func(k rules.UnhealthyClock) bool { return st.Arrivals.Unhealthy(k) && due(k) },
+		func(k rules.UnhealthyClock) bool { return approved(st, k.Cluster, st.Attempt+1) && due(k) },
+		st.Arrivals.Unhealthy,
 		func(k rules.UnhealthyClock) bool { return waits && k.Cluster == st.Checked && due(k) },
 		func(k rules.UnhealthyClock) bool { return due(k) && !isTried(st, k.Cluster, now) },
 		func(rules.UnhealthyClock) bool { return true },
@@ -40,10 +39,14 @@ func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClo
 	return nil
 }
 
-// sickAnywhere reports whether the revision was moved to where it is Unhealthy, and no operator says that it is to move all the
-// same, in an attempt.
-func sickAnywhere(st *workflows.ApplicationState, clock rules.UnhealthyClock, attempt int) bool {
-	return st.Arrivals.Unhealthy(clock) && !st.Approval.LiftsCap(attempt)
+// approved reports whether an operator says that the copy on a cluster is to move in an attempt, whatever its revision.
+func approved(st *workflows.ApplicationState, cluster string, attempt int) bool {
+	return st.Approval.LiftsCap(attempt) && st.Approval.Cluster == cluster
+}
+
+// needsApproval reports whether the revision was moved to where it is Unhealthy, and no operator says that it is to move once more.
+func needsApproval(st *workflows.ApplicationState, clock rules.UnhealthyClock) bool {
+	return st.Arrivals.Unhealthy(clock) && !approved(st, clock.Cluster, st.Attempt+1)
 }
 
 // sickCopy is the first copy that is Unhealthy, for longer than tolerated, where its revision was moved to: nil for none, or
@@ -148,12 +151,13 @@ func checked(st *workflows.ApplicationState, cluster string, found reason.Reason
 	}
 }
 
-// expireApproval ends a request for approval that no operator answered in time. A request ends, too, where the copy is to be
-// tolerated again.
+// expireApproval ends a request for approval that no operator answered in time. A request ends, too, where the copy has healed, or
+// is to be tolerated again.
 func expireApproval(st *workflows.ApplicationState, now time.Time) {
+	asks := func(k rules.UnhealthyClock) bool { return k.Cluster == st.Checked }
 	running := st.Clocks.Running(st.Look.Tolerated)
-	at := slices.IndexFunc(running, func(k rules.UnhealthyClock) bool { return k.Cluster == st.Checked })
-	if at >= 0 && tolerating(st, running[at], now) != nil {
+	at := slices.IndexFunc(running, asks)
+	if at >= 0 && tolerating(st, running[at], now) != nil || !slices.ContainsFunc(st.Clocks, asks) {
 		endRequest(st)
 		return
 	}

@@ -252,7 +252,7 @@ func (f *failover) decideMoving() step {
 	switch {
 	case m.WantsPermit && healed(f.st):
 		moving.do = func() { callOff(f) }
-	case sick != nil && (m.Placed || sickAnywhere(f.st, *sick, f.st.Attempt)):
+	case sick != nil && (m.Placed || !approved(f.st, f.st.Cluster, f.st.Attempt)):
 		return sameRevision(*sick, f.st.Look.Tolerated)
 	case m.WantsPermit && f.st.Suspected != nil:
 		moving = suspected(moving, f.st)
@@ -288,7 +288,7 @@ func (f *failover) decideUnhealthy() step {
 		return *waits
 	}
 	switch {
-	case sickAnywhere(st, *clock, st.Attempt+1):
+	case needsApproval(st, *clock):
 		s := sameRevision(*clock, st.Look.Tolerated)
 		s.message += "; an approval of it alone moves it once more"
 		return s

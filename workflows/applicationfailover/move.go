@@ -71,7 +71,7 @@ func heldBack(st *workflows.ApplicationState, now time.Time) bool {
 // heldByCopy reports whether a copy that is Unhealthy where its revision was moved to holds the move that runs (R4.13-7).
 func heldByCopy(st *workflows.ApplicationState, now time.Time) bool {
 	sick, _ := sickCopy(st, now)
-	return sick != nil && sickAnywhere(st, *sick, st.Attempt)
+	return sick != nil && !approved(st, st.Cluster, st.Attempt)
 }
 
 // healed reports whether the copy that the migration takes away stands and has no clock any more: it is Healthy, or of another

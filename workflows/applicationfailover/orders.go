@@ -162,13 +162,23 @@ func (f *failover) snooze(o workflows.SnoozeOrder) string {
 // approve lets the next move begin, whatever rule asks, and however often it has moved.
 func (f *failover) approve(o workflows.ScopedOrder) string {
 	f.ordered(workflows.UpdateApprove, o.Order)
-	f.st.Approval = &queue.Approval{Who: o.Who, Why: o.Reason, At: f.now(), Attempt: f.st.Attempt + 1, ForOne: o.One()}
-	if m := f.st.Move; m != nil && m.WantsPermit && heldByCopy(f.st, f.now()) { // it is for the move that is held
-		f.st.Approval.Attempt = f.st.Attempt
+	if m := f.st.Move; m == nil || m.Placed || !approved(f.st, f.st.Cluster, f.st.Attempt) { // what lets it go stays
+		f.st.Approval = approval(f.st, o, f.now())
 	}
 	f.st.RetryAt, f.dirty = time.Time{}, true
 	endRequest(f.st)
 	return "approved: its next move needs no other approval"
+}
+
+// approval is what an order approves: the move that another copy holds, or the next one.
+func approval(st *workflows.ApplicationState, o workflows.ScopedOrder, now time.Time) *queue.Approval {
+	a := &queue.Approval{Who: o.Who, Why: o.Reason, At: now, Attempt: st.Attempt + 1, ForOne: o.One()}
+	if m := st.Move; m != nil && m.WantsPermit && a.ForOne && heldByCopy(st, now) {
+		a.Attempt, a.Cluster = st.Attempt, st.Cluster
+	} else if next := nextCopy(st, now); next != nil {
+		a.Cluster = next.Cluster
+	}
+	return a
 }
 
 func (f *failover) cancel(o workflows.BindingOrder) string {
