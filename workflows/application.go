@@ -124,7 +124,7 @@ func (s *ApplicationState) View(now time.Time) view.Application {
 		Arrivals: s.Arrivals, Runbook: s.Look.Terms.Runbook,
 	}
 	if s.Move != nil {
-		v.Migration = BindingMigrationID("", s.Cluster, s.Key)
+		v.Migration, v.Placed = BindingMigrationID("", s.Cluster, s.Key), s.Move.Placed
 	}
 	if s.Paused != nil {
 		v.Ordered = append(v.Ordered, "paused by "+s.Paused.Line())

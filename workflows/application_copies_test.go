@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -157,7 +158,9 @@ func heldByAnotherCopy(t *testing.T) (*story, karmada.BindingKey) {
 		s.fleetOrder(workflows.UpdateResume)
 	})
 	s.at(20*time.Minute-time.Second, func() {
-		require.Equal(t, phase.ApplicationNeedsOperator, s.applicationStatus(key).Phase)
+		stands := s.applicationStatus(key)
+		require.Equal(t, phase.ApplicationNeedsOperator, stands.Phase)
+		require.Contains(t, strings.Join(stands.View(stands.Now).Actions(), ""), "lifeboat approve")
 		require.Empty(t, s.evictedFrom())
 	})
 	return s, key
@@ -342,6 +345,7 @@ func TestApplicationFailover_SameRevisionUnhealthyOnItsNewCluster_IsSaidWhileAno
 		stands := s.applicationStatus(key)
 		require.Equal(t, phase.ApplicationNeedsOperator, stands.Phase)
 		require.Contains(t, stands.Message, "m3")
+		require.Contains(t, strings.Join(stands.View(stands.Now).Actions(), ""), "lifeboat put-back")
 		require.Equal(t, []string{"m1"}, s.evictedFrom())
 		s.health(key, "m2", karmada.HealthHealthy)
 		s.health(key, "m3", karmada.HealthHealthy)

@@ -26,6 +26,7 @@ type Application struct {
 	Clocks    rules.UnhealthyClocks
 	Arrivals  rules.Arrivals
 	Migration string // the workflow of the running migration, empty without one
+	Placed    bool   // that has written, and a new copy has a cluster: the old one is held
 	Ordered   []string
 	Runbook   string
 }
@@ -101,7 +102,11 @@ func (v Application) Actions() []string {
 	case phase.ApplicationStopped:
 		return []string{verb("resume", "let it move again")}
 	case phase.ApplicationNeedsOperator:
-		return []string{"Repair the workload: a new revision has a time of its own.", verb("put-back", "back to where it was, as long as the old copy is held"), verb("release", "let the old copy go")}
+		repair := "Repair the workload: a new revision has a time of its own."
+		if v.Placed {
+			return []string{repair, verb("put-back", "back to where it was, as long as the old copy is held"), verb("release", "let the old copy go")}
+		}
+		return []string{repair, verb("approve", "move it once more, all the same"), verb("cancel", "do not move it")}
 	case phase.ApplicationUnhealthy, phase.ApplicationQueued, phase.ApplicationMoving, phase.ApplicationBlocked, phase.ApplicationHealed,
 		phase.ApplicationMigrated, phase.ApplicationTakenOver, phase.ApplicationCancelled, phase.ApplicationGone:
 	}

@@ -40,6 +40,11 @@ func applicationPages() map[string]view.Application {
 		"needs-operator": changed(unhealthy, func(v *view.Application) {
 			v.Phase, v.Reason, v.Attention, v.Next = phase.ApplicationNeedsOperator, reason.SameRevision, reason.SameRevision, time.Time{}
 			v.Arrivals, v.Migration = rules.Arrivals{{Cluster: "member1"}}, "binding-migration/member2/shop/cart-deployment"
+			v.Placed = true
+		}),
+		"needs-operator-before-it-moves": changed(unhealthy, func(v *view.Application) {
+			v.Phase, v.Reason, v.Attention, v.Next = phase.ApplicationNeedsOperator, reason.SameRevision, reason.SameRevision, time.Time{}
+			v.Arrivals = rules.Arrivals{{Cluster: "member1"}}
 		}),
 		"stopped": changed(unhealthy, func(v *view.Application) {
 			v.Phase, v.Reason, v.Ordered = phase.ApplicationStopped, reason.Cancelled, []string{"cancelled by kim: later"}
