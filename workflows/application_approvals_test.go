@@ -32,6 +32,17 @@ func unapproved(t *testing.T) (s *story, key karmada.BindingKey, checks *int) {
 	return s, key, checks
 }
 
+// twoUnapproved is one with two copies that are Unhealthy: that on m1 is asked for first.
+func twoUnapproved(t *testing.T) (*story, karmada.BindingKey) {
+	t.Helper()
+	s, key, _ := unapproved(t)
+	s.world.Change(key, func(b *karmada.Binding) {
+		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
+	})
+	s.health(key, "m2", karmada.HealthUnhealthy)
+	return s, key
+}
+
 // An approval is for a move, not for an attempt at one.
 //
 // Rules: R4.6-22, R4.13-9.
@@ -101,11 +112,7 @@ func TestApplicationFailover_RequestThatNobodyAnswers_ExpiresUntilAnOperatorAppr
 //
 // Rules: R4.6-31.
 func TestApplicationFailover_RequestForAnotherCopy_HasItsWholeTime(t *testing.T) {
-	s, key, _ := unapproved(t)
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
-	})
-	s.health(key, "m2", karmada.HealthUnhealthy)
+	s, key := twoUnapproved(t)
 	s.at(tolerated+8*time.Minute, func() {
 		require.Equal(t, "m1", s.applicationStatus(key).Checked)
 		s.health(key, "m1", karmada.HealthHealthy)
@@ -122,11 +129,7 @@ func TestApplicationFailover_RequestForAnotherCopy_HasItsWholeTime(t *testing.T)
 //
 // Rules: R4.6-31.
 func TestApplicationFailover_CopyHealsAfterItsRequestExpired_AnotherIsAskedFor(t *testing.T) {
-	s, key, _ := unapproved(t)
-	s.world.Change(key, func(b *karmada.Binding) {
-		b.Clusters = append(b.Clusters, karmada.TargetCluster{Name: "m2", Replicas: 2})
-	})
-	s.health(key, "m2", karmada.HealthUnhealthy)
+	s, key := twoUnapproved(t)
 	s.at(tolerated+15*time.Minute, func() {
 		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
 		s.health(key, "m1", karmada.HealthHealthy)
