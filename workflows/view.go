@@ -101,18 +101,14 @@ func (s *FailoverStatus) viewQueue(v *view.Failover) {
 	items := slices.Clone(s.Items)
 	waiting := s.Queue
 	waiting.Standing = s.StandingOrders.Index()
-	due := func(i queue.Item) time.Time { // what is not tolerated any more is due
-		if i.State == queue.Tolerating {
-			return i.RetryAt
-		}
-		return time.Time{}
-	}
 	slices.SortStableFunc(items, func(a, b queue.Item) int {
-		return cmp.Or(slices.Index(PageStates, a.State)-slices.Index(PageStates, b.State),
-			queue.Compare(queue.Rank{Key: a.Key, Priority: waiting.Priority(&a), Due: due(a)}, queue.Rank{Key: b.Key, Priority: waiting.Priority(&b), Due: due(b)}))
+		return cmp.Or(slices.Index(PageStates, a.State)-slices.Index(PageStates, b.State), queue.Compare(waiting.RankOf(v.Now, &a), waiting.RankOf(v.Now, &b)))
 	})
 	for _, i := range items {
-		line := view.Line{Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, To: i.To, At: due(i), Priority: waiting.Priority(&i)}
+		line := view.Line{Binding: i.Key.String(), Reason: i.Reason, Message: i.Message, To: i.To, Priority: waiting.Priority(&i)}
+		if i.State == queue.Tolerating { // what is not tolerated any more is due
+			line.At = i.RetryAt
+		}
 		switch {
 		case i.State == queue.Blocked && len(v.Blocked) < PageLines:
 			line.At = i.RetryAt

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
+	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/internal/view"
 	"github.com/stretchr/testify/require"
 )
@@ -26,6 +28,21 @@ func TestNewest_AreTheLastOfAll(t *testing.T) {
 		slices.SortFunc(want, func(a, b record.Result) int { return b.At.Compare(a.At) })
 		require.Equal(t, want[:min(n, 5)], append([]record.Result{}, newest(results, 5)...))
 	}
+}
+
+// What became due first goes first, and is shown first.
+//
+// Rules: R4.4-1.
+func TestView_TwoAreDue_TheOneThatHasBeenForLongerComesNext(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	s := FailoverStatus{Name: "m1"}
+	s.Dues = []rules.Due{{Affected: true, At: at(200)}, {Affected: true, At: at(100)}}
+	for n, name := range []string{"late", "soon"} {
+		s.Items = append(s.Items, queue.Item{Key: karmada.BindingKey{Namespace: "shop", Name: name}, Policy: n, State: queue.Ready})
+	}
+	next := s.View(at(300)).Next
+	require.Equal(t, "shop/soon", next[0].Binding)
+	require.Equal(t, "shop/late", next[1].Binding)
 }
 
 // Rules: R4.15-33, R4.8-7.
