@@ -66,6 +66,15 @@ func TestApplicationFailover_OneCopyIsBlocked_TheOtherMoves(t *testing.T) {
 	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), tolerated+time.Minute)
 }
 
+// Rules: R4.13-5, R4.13-9.
+func TestApplicationFailover_OneCopyIsApprovedAndBlocked_TheOtherMoves(t *testing.T) {
+	s, key := twoUnhealthy(t)
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks = []karmada.Task{{FromCluster: "m1", Producer: "other"}} })
+	s.at(10*time.Second, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
+	s.applicationEnds(phase.ApplicationMigrated)
+	require.Equal(t, []string{"m2"}, s.evictedFrom())
+}
+
 // Both pass the check, and the write is refused: neither is tried again before its time because of the other.
 //
 // Rules: R4.13-5.
@@ -216,7 +225,7 @@ func TestApplicationFailover_SameRevisionApprovedWhileAnotherCopyWaits_MovesTheC
 // The copy on m1 is approved. That on m2 becomes Unhealthy where it was moved to while the fleet is halted: nobody was asked about it.
 //
 // Rules: R4.13-7, R4.13-9.
-func TestApplicationFailover_ApprovedBeforeAnotherCopyIsUnhealthy_MovesTheOneThatWasApproved(t *testing.T) {
+func TestApplicationFailover_ApprovedBeforeAnotherCopyIsUnhealthy_IsHeldByIt(t *testing.T) {
 	s, key := twoUnhealthy(t)
 	s.arrivals = rules.Arrivals{{Cluster: "m2", Revision: "/first"}}
 	s.settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
@@ -229,7 +238,8 @@ func TestApplicationFailover_ApprovedBeforeAnotherCopyIsUnhealthy_MovesTheOneTha
 	s.at(4*time.Minute, func() { s.health(key, "m2", karmada.HealthUnhealthy) })
 	s.at(9*time.Minute, func() { s.fleetOrder(workflows.UpdateResume) })
 	s.at(30*time.Minute, func() {
-		require.Equal(t, []string{"m1"}, s.evictedFrom())
+		require.Empty(t, s.evictedFrom())
+		require.Equal(t, reason.SameRevision, s.applicationStatus(key).Attention)
 		require.Contains(t, s.applicationStatus(key).Message, "m2")
 		s.health(key, "m2", karmada.HealthHealthy)
 	})
@@ -249,7 +259,7 @@ func TestApplicationFailover_ApprovedBeforeItsTimeIsOver_AnotherCopyMovesFirst(t
 	require.Equal(t, "m2", s.evictedFrom()[0])
 }
 
-// Each was moved to where it is: an approval is of one of them, and no other holds that.
+// Each was moved to where it is: an approval is of one of them, the first, and the other does not hold that.
 //
 // Rules: R4.13-7, R4.13-9.
 func TestApplicationFailover_SameRevisionUnhealthyWhereverItWasMoved_MovesWhatIsApproved(t *testing.T) {
@@ -316,7 +326,7 @@ func TestApplicationFailover_NamespaceApprovedWhileItsMoveIsHeldByAnotherCopy_Is
 // Its move is approved, and writes nothing: the approval stays with the copy that it is of.
 //
 // Rules: R4.13-7, R4.13-9.
-func TestApplicationFailover_ApprovedMoveIsRefusedWhileAnotherCopyHoldsIt_MovesNoOther(t *testing.T) {
+func TestApplicationFailover_ApprovedMoveIsRefusedWhileAnotherCopyHeldIt_MovesNoOther(t *testing.T) {
 	s, key := heldByAnotherCopy(t)
 	refuses := true
 	s.world.Fail = func(op, _ string) error {
@@ -328,7 +338,8 @@ func TestApplicationFailover_ApprovedMoveIsRefusedWhileAnotherCopyHoldsIt_MovesN
 	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
 	s.at(25*time.Minute, func() { refuses = false })
 	s.at(60*time.Minute, func() {
-		require.Equal(t, []string{"m1"}, s.evictedFrom())
+		require.Empty(t, s.evictedFrom())
+		require.Equal(t, reason.SameRevision, s.applicationStatus(key).Attention)
 		s.health(key, "m2", karmada.HealthHealthy)
 	})
 	s.applicationEnds(phase.ApplicationMigrated)

@@ -16,8 +16,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows/flow"
 )
 
-// nextCopy is the copy that is to leave next, nil where no time runs: one that was approved; one whose revision was moved to where
-// it is, which holds all the others (R4.13-7); what has a permit, or approval, to wait for; what is not blocked.
+// nextCopy is the copy that is to leave next, nil where no time runs. One whose revision was moved to where it is holds all the
+// others (R4.13-7); what has a permit, or approval, to wait for goes on; what is blocked lets the next one go first.
 func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClock {
 	running := st.Clocks.Running(st.Look.Tolerated)
 	due := func(k rules.UnhealthyClock) bool {
@@ -26,7 +26,6 @@ func nextCopy(st *workflows.ApplicationState, now time.Time) *rules.UnhealthyClo
 	}
 	waits := st.Check != nil || !st.ApprovalAskedAt.IsZero()
 	for _, first := range []func(rules.UnhealthyClock) bool{
-		func(k rules.UnhealthyClock) bool { return approved(st, k.Cluster, st.Attempt+1) && due(k) },
 		st.Arrivals.Unhealthy,
 		func(k rules.UnhealthyClock) bool { return waits && k.Cluster == st.Checked && due(k) },
 		func(k rules.UnhealthyClock) bool { return due(k) && !isTried(st, k.Cluster, now) },
