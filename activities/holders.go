@@ -6,6 +6,7 @@ import (
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 )
 
@@ -68,4 +69,24 @@ func (d dependents) bindingOf(ctx context.Context, r HolderRequest) (karmada.Bin
 	}
 	b, _, err := d.binding(ctx, key, "")
 	return b, err
+}
+
+// attachedFree keeps what has no placement of its own, whoever orders its release, for a parent whose old copy is held.
+func (a releaser) attachedFree(ctx context.Context, b *karmada.Binding, cluster string) (reason.Verdict, error) {
+	if b.Placement != nil {
+		return reason.Verdict{OK: true}, nil
+	}
+	parent, err := a.heldParent(ctx, b, cluster)
+	if parent != nil {
+		return proof.Refuse(reason.HeldForParents, "%s", waitsFor(parent, cluster)), err
+	}
+	return reason.Verdict{OK: true}, err
+}
+
+// leftWith leaves a binding to an operator where the parent that it waits for is (R4.10-3).
+func (a releaser) leftWith(ctx context.Context, b *karmada.Binding, cluster string, parent *karmada.Binding) (err error) {
+	if task, _ := parent.TaskFor(cluster); task.LeftForGood() {
+		_, err = a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: cluster, Reason: task.Reason})
+	}
+	return err
 }

@@ -116,3 +116,25 @@ func TestDropDependents_KindThatStays_IsKept(t *testing.T) {
 	}))
 	require.Equal(t, "LifeboatKept: owner-1", b.holders())
 }
+
+// Rules: R4.10-10, R4.10-3, R4.9-49.
+func TestRelease_DependentLeftToAnOperator_IsOrderedOnceNoParentIsHeld(t *testing.T) {
+	for _, left := range []string{karmada.TaskReasonKept, karmada.TaskReasonNeedsOperator} {
+		t.Run(left, func(t *testing.T) {
+			b := newBench(t)
+			b.withConfig()
+			b.held(configKey, left, "ended")
+			b.held(appKey("app"), left, "ended")
+			b.moveApp("m2")
+			r := activities.ReleaseRequest{MigrationRef: b.ref(activities.EvictResult{}), Ordered: true}
+			r.Key, r.UID, r.Named = configKey, b.world.Peek(configKey).UID, true
+			out := b.release(r)
+			require.Equal(t, reason.HeldForParents, out.Reason, "%+v", out)
+			require.Contains(t, out.Message, "shop/app")
+
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks = nil })
+			require.Equal(t, activities.ActDone, b.release(r).End)
+			require.Empty(t, b.holders())
+		})
+	}
+}

@@ -75,8 +75,10 @@ type Observation struct {
 	// Observed: the scheduler has observed the generation, or looks at the binding no more.
 	Observed bool `json:"observed,omitempty"`
 	// Unobserved says why the scheduler ignores it, empty where it does not.
-	Unobserved string   `json:"unobserved,omitempty"`
-	Targets    []string `json:"targets,omitempty"`
+	Unobserved string `json:"unobserved,omitempty"`
+	// Attached: it comes with a workload and has no placement of its own, so that it is never placed.
+	Attached bool     `json:"attached,omitempty"`
+	Targets  []string `json:"targets,omitempty"`
 	// On are the targets with their replicas.
 	On []karmada.TargetCluster `json:"on,omitempty"`
 	// LastCopy: Karmada's own taint manager may end the copy there, and no other is proven.
@@ -131,6 +133,9 @@ func (a observer) Observe(ctx context.Context, r MigrationRef) (Observation, err
 	return o, nil
 }
 
+// HasTarget reports whether a release takes no last copy: there is another cluster, or it goes where its workload goes.
+func (o *Observation) HasTarget() bool { return len(o.Targets) > 0 || o.Placed.OK || o.Attached }
+
 // read fetches a binding and the fleet, in which the source and the targets were read just now
 // for a write; gone reports that the binding is not there under its uid.
 func (a observer) read(ctx context.Context, r MigrationRef, write bool) (b karmada.Binding, fleet []karmada.Cluster, gone bool, err error) { //nolint:revive // one read, three facts
@@ -159,7 +164,7 @@ func (a observer) observe(ctx context.Context, b *karmada.Binding, fleet []karma
 	}
 	o.Preserved, o.Purge = b.PreservesCopies, b.EffectivePurge(o.Purge)
 	_, at := b.Target(r.Cluster)
-	o.Targeted = at >= 0
+	o.Targeted, o.Attached = at >= 0, b.Placement == nil
 	for _, t := range b.Clusters {
 		o.Targets = append(o.Targets, t.Name)
 	}

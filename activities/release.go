@@ -107,6 +107,9 @@ func (a releaser) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada
 		if v, err := a.definitionFree(ctx, b, r.Cluster); err != nil || !v.OK {
 			return refused(v.Reason, v.Message), err
 		}
+		if v, err := a.attachedFree(ctx, b, r.Cluster); err != nil || !v.OK {
+			return refused(v.Reason, v.Message), err
+		}
 	}
 	if source.Drain.Selective() {
 		if err := a.readLabels(ctx, r.Cluster, b); err != nil {
@@ -133,7 +136,7 @@ func (a releaser) whyNotYet(
 	ctx context.Context, r ReleaseRequest, b *karmada.Binding, fleet []karmada.Cluster, look Observation,
 ) (reason.Reason, string, error) {
 	switch {
-	case r.Ordered && len(look.Targets) == 0 && !look.Placed.OK:
+	case r.Ordered && !look.HasTarget():
 		return reason.NotPlaced, "it has no target cluster: the held copy is the last one", nil
 	case r.Ordered && look.Purge != karmada.PurgeDirectly:
 		return reason.None, "", nil // it is placed, or has a target
@@ -181,14 +184,6 @@ func (a releaser) servesOthers(ctx context.Context, r ReleaseRequest, b *karmada
 		return reason.ClusterRecovered, fmt.Sprintf("%s%s stays on %s: it goes back there", reason.Count(len(s.there), "workload"), b.OfPolicy(), source.Name), nil
 	}
 	return reason.None, "", nil
-}
-
-// leftWith leaves a binding to an operator where the parent that it waits for is (R4.10-3).
-func (a releaser) leftWith(ctx context.Context, b *karmada.Binding, cluster string, parent *karmada.Binding) (err error) {
-	if task, _ := parent.TaskFor(cluster); task.LeftForGood() {
-		_, err = a.Writer.Mark(ctx, MarkWrite{Binding: b, Cluster: cluster, Reason: task.Reason})
-	}
-	return err
 }
 
 // servedBy are the workloads that a binding serves: those whose old copy is held on its cluster, those that are there, where

@@ -288,6 +288,53 @@ func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
 	}
 }
 
+// A ConfigMap that was left with its workload has no placement, and so no target ever. The recovery, which is told at the start,
+// would put back what is not placed.
+//
+// Rules: R4.10-3, R4.9-49.
+func TestRelease_DependentLeftToAnOperator_EndsItsHoldAfterThatOfItsParent(t *testing.T) {
+	s := newStory(t)
+	app := s.bind("app", []string{"m1"}, "m1", "m2")
+	s.needConfig(app)
+	for _, key := range []karmada.BindingKey{app, configKey} {
+		s.held(key, func(x *karmada.Task) { x.Reason, x.Message = karmada.TaskReasonNeedsOperator, "ended" })
+	}
+	s.returns(app, "m2")
+	quiet(s, 5*time.Minute)
+	release := func(key karmada.BindingKey) *answer { return s.orderOne(workflows.UpdateRelease, key, false) }
+	var early *answer
+	s.at(10*time.Second, func() { early = release(configKey) })
+	s.at(time.Minute, func() {
+		require.True(t, early.done)
+		require.Contains(t, fmt.Sprint(early.value, early.err), "waits for its parent shop/app")
+		require.Len(t, s.world.Peek(configKey).Tasks, 1)
+		s.accept(release(app))
+	})
+	s.at(2*time.Minute, func() {
+		s.accept(s.update(workflows.ClusterFailoverID("", "m1"), workflows.UpdateRelease, "again", workflows.BindingOrder{
+			CancelOrder: workflows.CancelOrder{Order: jane}, Binding: configKey,
+		}))
+	})
+	s.play()
+	require.Empty(t, s.world.Peek(app).Tasks)
+	require.Empty(t, s.world.Peek(configKey).Tasks)
+	require.False(t, s.world.HasWork(configKey, "m1"))
+}
+
+// Its old copy is dead: there is nothing to prove any more.
+//
+// Rules: R4.9-49.
+func TestRelease_DirectlyLeftToAnOperator_IsReleasedOnceItsOldCopyIsGone(t *testing.T) {
+	s := newStory(t)
+	key := leftBehind(s, karmada.TaskReasonNeedsOperator)
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly })
+	quiet(s, 4*time.Minute)
+	s.world.DropWork("karmada-es-m1", "shop-app")
+	s.at(10*time.Second, func() { s.must(workflows.UpdateRelease, key, false) })
+	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
+	require.Empty(t, s.world.Peek(key).Tasks)
+}
+
 func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheOperator(t *testing.T) {
 	s := newStory(t)
 	key := leftBehind(s, karmada.TaskReasonNeedsOperator)

@@ -230,7 +230,8 @@ func (or *orders) takesBack(o activities.Observation) phase.MigrationEvent {
 // being deleted, and two must never run. Once it is gone, and only the health of a copy
 // with its state is waited for, a release is safe.
 func (or *orders) refuseDirect(o activities.Observation) {
-	if or.intent.Releases() && or.st.Phase != phase.MigrationAwaitingHealth {
+	dead := or.st.Ref.Named && (or.st.OldWork == nil || o.FenceStands) // the release looks again
+	if or.intent.Releases() && or.st.Phase != phase.MigrationAwaitingHealth && !dead {
 		or.refuse(reason.AwaitingFence, "release refused: purge mode Directly; confirm that the old copy is fenced instead")
 	}
 	if or.intent.PutsBack() && o.Placed.OK {
@@ -262,7 +263,7 @@ func (m *migration) obeys(o activities.Observation) bool {
 		m.end(record.Result{
 			Outcome: phase.OutcomeNeedsOperator, Reason: reason.PutBackRefused, Message: m.st.Intent.Refusal,
 		})
-	case m.st.Intent.Releases() && (len(o.Targets) > 0 || o.Placed.OK):
+	case m.st.Intent.Releases() && o.HasTarget():
 		m.on(phase.EventReleaseOrdered)
 	case back != "":
 		m.on(back)

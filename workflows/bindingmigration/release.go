@@ -131,11 +131,20 @@ func (rl *releaser) released() (reason.Reason, string) {
 // news about health: its clock goes on, towards detection.
 func (rl *releaser) releaseRefused(out activities.ActResult) {
 	rl.note(out.Reason, out.Message)
-	if rl.st.Directly() && (!rl.st.Carries() || out.Reason.AboutOldCopy()) {
+	switch {
+	case rl.st.Ref.Named && out.Reason == reason.HeldForParents: // an operator ends theirs first
+		rl.st.Intent.Refuse(reason.Summary("release refused: " + out.Message))
+		rl.on(phase.EventReleaseRefused)
+	case rl.st.Directly() && (!rl.st.Carries() || out.Reason.AboutOldCopy()):
 		rl.on(phase.EventFenceAsked)
 		rl.wait(purgePoll, "look again whether the old copy is dead")
-		return
+	default:
+		rl.waitRefused(out)
 	}
+}
+
+// waitRefused waits for what keeps the old copy.
+func (rl *releaser) waitRefused(out activities.ActResult) {
 	since := rl.st.Proof.Since
 	rl.looks.distrusts = true
 	rl.mustHold = 0 // it looks itself before it asks again
