@@ -28,7 +28,7 @@ type ListRequest struct {
 	// Soft reads the policies too, for how long bindings stay under soft taints. It costs a
 	// read for each policy, so it is asked for only where a soft taint matters.
 	Soft bool `json:"soft,omitempty"`
-	// Missing are bindings that a list did not bring any more: not a page is wanted then, but which of them are Gone.
+	// Missing are bindings that a list did not bring any more: not a page is wanted then, but what became of them.
 	Missing []Checked `json:"missing,omitempty"`
 }
 
@@ -40,8 +40,9 @@ type TargetingPage struct {
 	Next     *Page          `json:"next,omitempty"`
 	// Evicted are those for which a task of Karmada's own taint manager for the cluster stands.
 	Evicted []proof.BindingFact `json:"evicted,omitempty"`
-	// Gone are those of the missing that were deleted. The others moved.
-	Gone []karmada.BindingKey `json:"gone,omitempty"`
+	// Gone are those of the missing that were deleted, OptedOut those that are there still and are not to move. The others moved.
+	Gone     []karmada.BindingKey `json:"gone,omitempty"`
+	OptedOut []karmada.BindingKey `json:"optedOut,omitempty"`
 }
 
 // Targeting is one binding that targets the cluster.
@@ -112,31 +113,34 @@ func (a affectedLister) ListTargeting(ctx context.Context, r ListRequest) (Targe
 	return out, nil
 }
 
-// goneOf says which of the missing bindings were deleted.
+// goneOf says which of the missing bindings were deleted, and which have opted out where they are.
 func (a affectedLister) goneOf(ctx context.Context, r ListRequest) (out TargetingPage, err error) {
 	for _, m := range r.Missing {
-		gone, err := a.deleted(ctx, r.Cluster, m)
+		b, gone, err := a.missing(ctx, r.Cluster, m)
 		if err != nil {
 			return out, classify("read missing binding", m.Key.String(), err)
 		}
 		if gone {
 			out.Gone = append(out.Gone, m.Key)
+		} else if _, at := b.Target(r.Cluster); at >= 0 && a.settings.optedOutItself(&b) {
+			out.OptedOut = append(out.OptedOut, m.Key)
 		}
 	}
 	return out, nil
 }
 
-// deleted says whether a missing binding was deleted. A cache in which it targets the cluster is behind the list.
-func (a affectedLister) deleted(ctx context.Context, cluster string, m Checked) (bool, error) {
+// missing reads a missing binding; gone reports that it was deleted. A cache in which it targets the cluster may be behind the list.
+func (a affectedLister) missing(ctx context.Context, cluster string, m Checked) (b karmada.Binding, gone bool, err error) {
 	if a.cached() {
-		b, known := a.cache.Binding(m.Key)
-		gone := !known || b.UID != m.UID || b.Deleting
+		known := false
+		b, known = a.cache.Binding(m.Key)
+		gone = !known || b.UID != m.UID || b.Deleting
 		if _, at := b.Target(cluster); gone || at < 0 {
-			return gone, nil
+			return b, gone, nil
 		}
 	}
-	b, gone, err := a.binding(ctx, m.Key, m.UID)
-	return gone || b.Deleting, err
+	b, gone, err = a.binding(ctx, m.Key, m.UID)
+	return b, gone || b.Deleting, err
 }
 
 // maxPolicies bounds the policies of one page, in bytes as they are sent.

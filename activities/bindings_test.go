@@ -115,7 +115,7 @@ func TestListTargeting_FromTheCache_SameBindings(t *testing.T) {
 func TestListTargeting_Missing_SaysWhichWereDeleted(t *testing.T) {
 	b := newBench(t)
 	var missing []activities.Checked
-	for _, name := range []string{"deleting", "late", "moved", "again"} {
+	for _, name := range []string{"deleting", "late", "moved", "again", "out"} {
 		b.bind(name)
 		missing = append(missing, activities.Checked{Key: appKey(name), UID: b.world.Peek(appKey(name)).UID})
 	}
@@ -123,17 +123,20 @@ func TestListTargeting_Missing_SaysWhichWereDeleted(t *testing.T) {
 	missing = append(missing, activities.Checked{Key: appKey("deleted"), UID: "uid"})
 	b.world.Change(appKey("deleting"), func(x *karmada.Binding) { x.Deleting = true })
 	b.world.Change(appKey("moved"), func(x *karmada.Binding) { x.Clusters = on("m2") })
+	b.world.Change(appKey("out"), func(x *karmada.Binding) { x.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
 	cold, stale := true, b.world.Everything()
 	b.world.DeleteBinding(appKey("late"))
 	counted := &reads{around: around{b.world, b}, bindings: map[string]int{}}
 	b.acts.Reader, b.acts.Cached = counted, cacheOf{b: b, stale: stale, cold: &cold}
 	want := []karmada.BindingKey{appKey("deleting"), appKey("late"), appKey("again"), appKey("deleted")}
 	require.Equal(t, want, b.list(activities.ListRequest{Cluster: "m1", Missing: missing}).Gone)
-	require.Len(t, counted.bindings, 5)
+	require.Len(t, counted.bindings, 6)
 	cold = false
 	clear(counted.bindings)
-	require.Equal(t, want, b.list(activities.ListRequest{Cluster: "m1", Missing: missing}).Gone)
-	require.Equal(t, map[string]int{"late": 1}, counted.bindings)
+	page := b.list(activities.ListRequest{Cluster: "m1", Missing: missing})
+	require.Equal(t, want, page.Gone)
+	require.Equal(t, []karmada.BindingKey{appKey("out")}, page.OptedOut)
+	require.Equal(t, map[string]int{"late": 1, "out": 1}, counted.bindings)
 }
 
 // A cache, or a page of a list, is older than the answer whether an owner runs: what that owner has

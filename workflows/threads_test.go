@@ -89,7 +89,7 @@ func TestKarmada6951And1640And1717WhatOthersMoveIsToldAsTheirs(t *testing.T) {
 func TestWhatIsDeletedInTheQueueIsGone(t *testing.T) {
 	s := newStory(t)
 	keys := map[string]karmada.BindingKey{}
-	for _, name := range []string{"deleted", "again", "theirs"} {
+	for _, name := range []string{"deleted", "again", "theirs", "out"} {
 		keys[name] = s.bind(name, []string{"m1"}, "m1", "m2")
 		s.tolerates(keys[name], 120)
 	}
@@ -100,6 +100,7 @@ func TestWhatIsDeletedInTheQueueIsGone(t *testing.T) {
 		}
 		s.bind("again", []string{"m1"}, "m1", "m2")
 		s.returns(keys["theirs"], "m2")
+		s.world.Change(keys["out"], func(b *karmada.Binding) { b.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
 		s.bindingsChanged(proof.BindingFact{Key: keys["deleted"], Deleted: true})
 	})
 	ends := map[string][]phase.Outcome{}
@@ -108,6 +109,7 @@ func TestWhatIsDeletedInTheQueueIsGone(t *testing.T) {
 	}
 	require.Equal(t, map[string][]phase.Outcome{
 		"deleted": {phase.OutcomeGone}, "again": {phase.OutcomeGone, phase.OutcomeMigrated}, "theirs": {phase.OutcomeMovedByOthers},
+		"out": {phase.OutcomeSkipped},
 	}, ends)
 }
 

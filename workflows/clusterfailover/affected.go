@@ -194,7 +194,7 @@ func (a *affected) join(t activities.Targeting, policy rules.Policy, policies ma
 	item := a.newItem(t, left)
 	if at >= 0 {
 		if was := a.st.Items[at]; was.UID != t.UID {
-			a.left(was, phase.OutcomeGone, reason.BindingGone)
+			a.left(was, record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone})
 		}
 		a.st.Items[at] = item
 	} else {
@@ -240,16 +240,17 @@ func (a *affected) settled(t activities.Targeting) bool {
 	return a.st.Ledger.CalledOff(t.Key, t.UID) || t.Stays && a.st.Ledger.StaysPut(t.Key, t.UID) || a.st.Ledger.WouldMove(t.Key, t.UID)
 }
 
-// dropMissing ends queued bindings that no longer target the cluster: they were deleted, or another actor moved
-// them before Lifeboat's write. Where it cannot be known which, they stay until the next list.
+// dropMissing ends queued bindings that the list has no more: they were deleted, have opted out, or another actor moved them before
+// Lifeboat's write. Where it cannot be known which, they stay until the next list.
 func (a *affected) dropMissing(found map[string]bool) {
 	var missing []activities.Checked
+	ends := map[string]record.Result{}
 	for _, i := range a.st.Items {
-		if !found[i.Key.String()] && owes(i) {
+		if key := i.Key.String(); !found[key] && owes(i) {
 			missing = append(missing, activities.Checked{Key: i.Key, UID: i.UID})
+			ends[key] = record.Result{Outcome: phase.OutcomeMovedByOthers, Reason: reason.MovedByOthers}
 		}
 	}
-	gone := map[string]bool{}
 	for some := range slices.Chunk(missing, longList) {
 		ctx := flow.Doing(a.ctx, "were the bindings deleted that are not on "+a.cluster+" any more?")
 		answer, err := flow.Run[activities.TargetingPage](ctx, activities.NameListTargeting, activities.ListRequest{Cluster: a.cluster, Missing: some})
@@ -260,26 +261,26 @@ func (a *affected) dropMissing(found map[string]bool) {
 			return
 		}
 		for _, key := range answer.Gone {
-			gone[key.String()] = true
+			ends[key.String()] = record.Result{Outcome: phase.OutcomeGone, Reason: reason.BindingGone}
+		}
+		for _, key := range answer.OptedOut {
+			ends[key.String()] = record.Result{Outcome: phase.OutcomeSkipped, Reason: reason.OptedOut}
 		}
 	}
 	a.st.Items = slices.DeleteFunc(a.st.Items, func(i queue.Item) bool {
-		switch key := i.Key.String(); {
-		case found[key]:
-			return false
-		case gone[key]:
-			a.left(i, phase.OutcomeGone, reason.BindingGone)
-		default:
-			a.left(i, phase.OutcomeMovedByOthers, reason.MovedByOthers)
+		key := i.Key.String()
+		if !found[key] {
+			a.left(i, ends[key])
 		}
-		return true
+		return !found[key]
 	})
 }
 
-// left ends a queued binding that another actor took off the cluster.
-func (a *affected) left(i queue.Item, outcome phase.Outcome, why reason.Reason) {
+// left ends a queued binding that the list has no more.
+func (a *affected) left(i queue.Item, end record.Result) {
 	if owes(i) {
-		a.outcomes.keep(record.Result{Key: i.Key, UID: i.UID, Resource: i.Resource, Outcome: outcome, Reason: why, At: a.now()})
+		end.Key, end.UID, end.Resource, end.At = i.Key, i.UID, i.Resource, a.now()
+		a.outcomes.keep(end)
 	}
 }
 
