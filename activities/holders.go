@@ -71,16 +71,40 @@ func (d dependents) bindingOf(ctx context.Context, r HolderRequest) (karmada.Bin
 	return b, err
 }
 
-// attachedFree keeps what has no placement of its own, whoever orders its release, for a parent whose old copy is held.
-func (a releaser) attachedFree(ctx context.Context, b *karmada.Binding, cluster string) (reason.Verdict, error) {
-	if b.Placement != nil {
-		return reason.Verdict{OK: true}, nil
+// attachedFree keeps what has no placement of its own, whoever orders its release, for a workload that needs it there, which its
+// requiredBy names, or since that was edited its task alone.
+func (a releaser) attachedFree(ctx context.Context, b *karmada.Binding, cluster string) (free reason.Verdict, err error) {
+	free.OK = true
+	task, _ := b.TaskFor(cluster)
+	if b.Placement != nil || task == nil {
+		return free, nil
 	}
-	parent, err := a.heldParent(ctx, b, cluster)
-	if parent != nil {
-		return proof.Refuse(reason.HeldForParents, "%s", waitsFor(parent, cluster)), err
+	look := func(parent *karmada.Binding) bool {
+		free = freeOf(parent, b, cluster)
+		return free.OK
 	}
-	return reason.Verdict{OK: true}, err
+	err = a.parents(ctx, b, look)
+	for _, id := range task.Holders() {
+		if key, whole := karmada.MigrationKey(id, cluster); whole && free.OK && err == nil {
+			parent, gone, failed := a.binding(ctx, key, "")
+			if err = failed; err == nil && !gone {
+				look(&parent)
+			}
+		}
+	}
+	return free, err
+}
+
+// freeOf says no where the old copy of a parent is held, or where the parent is back and Karmada has not named the cluster yet.
+func freeOf(parent, b *karmada.Binding, cluster string) reason.Verdict {
+	task, _ := parent.TaskFor(cluster)
+	switch {
+	case task != nil && (task.OnItsWay() || task.LeftForGood()):
+		return proof.Refuse(reason.HeldForParents, "%s", waitsFor(parent, cluster))
+	case !b.ServesOn(cluster) && karmada.NeedsOn(parent, b, cluster):
+		return proof.Refuse(reason.HeldForParents, "waits until Karmada names %s, where its parent %s is again", cluster, parent.Key)
+	}
+	return reason.Verdict{OK: true}
 }
 
 // leftWith leaves a binding to an operator where the parent that it waits for is (R4.10-3).

@@ -132,7 +132,16 @@ func TestRelease_DependentLeftToAnOperator_IsOrderedOnceNoParentIsHeld(t *testin
 			require.Equal(t, reason.HeldForParents, out.Reason, "%+v", out)
 			require.Contains(t, out.Message, "shop/app")
 
-			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks = nil })
+			before := b.world.Peek(configKey).RequiredBy
+			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy, x.Tasks[0].Message = nil, "binding-migration/m1/shop/app" })
+			require.Contains(t, b.release(r).Message, "shop/app", "it names another one now, and what is held does not")
+
+			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks, x.Clusters = nil, on("m1") })
+			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = before })
+			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy[0].Clusters = nil })
+			require.Contains(t, b.release(r).Message, "is again")
+
+			b.moveApp("m2")
 			require.Equal(t, activities.ActDone, b.release(r).End)
 			require.Empty(t, b.holders())
 		})

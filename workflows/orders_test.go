@@ -335,6 +335,20 @@ func TestRelease_DirectlyLeftToAnOperator_IsReleasedOnceItsOldCopyIsGone(t *test
 	require.Empty(t, s.world.Peek(key).Tasks)
 }
 
+// What an operator named and cannot be released goes back to the operator, and keeps no failover open.
+//
+// Rules: R4.9-49, R4.9-57.
+func TestRelease_DirectlyLeftToAnOperatorAndNotPlaced_IsRefused(t *testing.T) {
+	s := newStory(t)
+	key := leftBehind(s, karmada.TaskReasonNeedsOperator)
+	s.world.Change(key, func(b *karmada.Binding) { b.Tasks[0].PurgeMode, b.DispatchingSuspended = karmada.PurgeDirectly, true })
+	quiet(s, 4*time.Minute)
+	s.world.DropWork("karmada-es-m1", "shop-app")
+	s.at(10*time.Second, func() { s.refuse("release refused: its dispatching", s.orderOne(workflows.UpdateRelease, key, false)) })
+	require.Equal(t, phase.OutcomeNeedsOperator, s.playApp().Outcome)
+	require.Len(t, s.world.Peek(key).Tasks, 1)
+}
+
 func TestANamedPutBackThatIsRefusedLeavesTheTaskToTheOperator(t *testing.T) {
 	s := newStory(t)
 	key := leftBehind(s, karmada.TaskReasonNeedsOperator)

@@ -230,7 +230,7 @@ func oldCopiesOfApplications(s *scene) {
 			require.Nil(s, s.work(first, to), "two copies")
 		}
 		b := s.find(first)
-		return !b.on(from) && b.settled(), fmt.Sprintf("%+v", b)
+		return b != nil && !b.on(from) && b.settled(), fmt.Sprintf("%+v", b)
 	})
 	require.Equal(s, "Migrated", s.applicationEnds(first, "Migrated").Last.Outcome)
 	require.Equal(s, "Kept", s.applicationEnds(kept, "Migrated").Last.Outcome)

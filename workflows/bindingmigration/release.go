@@ -132,7 +132,8 @@ func (rl *releaser) released() (reason.Reason, string) {
 func (rl *releaser) releaseRefused(out activities.ActResult) {
 	rl.note(out.Reason, out.Message)
 	switch {
-	case rl.st.Ref.Named && out.Reason == reason.HeldForParents: // an operator ends theirs first
+	case rl.st.Ref.Named && rl.st.Intent.Releases() && (rl.st.Directly() || out.Reason == reason.HeldForParents):
+		// What an operator named goes back to the operator, and keeps no failover open.
 		rl.st.Intent.Refuse(reason.Summary("release refused: " + out.Message))
 		rl.on(phase.EventReleaseRefused)
 	case rl.st.Directly() && (!rl.st.Carries() || out.Reason.AboutOldCopy()):
