@@ -52,16 +52,21 @@ func pausedAndResumed(s *scene) {
 //
 // It guards §4.9's cancel: before the write Abandoned, unplaced Restored, placed both
 // copies kept and left to an operator; Lifeboat's taints go, the record of who stopped it stays
-// until nothing matches any more. And invariant 6, for what is kept is marked so.
+// until nothing matches any more. And invariant 6, for what is kept is marked so. An operator ends that by releases: of
+// the workload first, and then of the ConfigMap that it needs.
 //
-// Rules: R4.9-32, R4.9-33, R4.9-34, R4.9-37, R4.9-38, R4.9-41.
+// Rules: R4.9-32, R4.9-33, R4.9-34, R4.9-37, R4.9-38, R4.9-41, R4.9-49, R4.10-3.
 func cancelled(s *scene) {
 	s.rule(time.Second, time.Second)
 	from, to, other := s.c(1), s.c(2), s.c(3)
-	placed := s.deploy("placed", from, 2, oneOf(from, to), faultStuckReadyAt+"="+to+"=1")
+	whole := needing(s.deployed("placed", from, to), "its")
+	annotate(whole, faultStuckReadyAt, to+"=1")
+	s.run(whole)
+	placed, its := keyOf(whole), s.namespace()+"/its-configmap"
 	waiting := s.deploy("waiting", from, 1, tolerating(oneOf(from, to), 10*time.Minute))
 	unplaced := s.deployApart("unplaced", from, other)
 	old := s.work(unplaced, from)
+	s.await("the ConfigMap is on the cluster", func() (bool, string) { return s.work(its, from) != nil, "" })
 
 	s.killAndCordon(from, unplaced, other)
 	s.awaitFailover(from, "one placed, one unplaced, one waiting", func(e *clusterFailover) bool {
@@ -76,7 +81,12 @@ func cancelled(s *scene) {
 
 	s.revive(from)
 	s.became(s.ends(from, "Cancelled"), map[string]string{placed: "NeedsOperator", waiting: "Abandoned", unplaced: "Restored"})
-	s.dropTasks(placed)
+	s.keepsBoth(its, from)
+	for _, key := range []string{placed, its} {
+		s.order("release", key, "--cluster", from)
+		s.purged(key, from)
+		require.Empty(s, s.find(key).Spec.Tasks)
+	}
 }
 
 // stoppedBy waits until the taints of a stopped failover are gone, and its record says who stopped it.
