@@ -71,8 +71,8 @@ func (d dependents) bindingOf(ctx context.Context, r HolderRequest) (karmada.Bin
 	return b, err
 }
 
-// attachedFree keeps what has no placement of its own, whoever orders its release, for a workload that needs it there, which its
-// requiredBy names, or since that was edited its task alone.
+// attachedFree keeps what has no placement of its own for a workload that needs it there, also against an order. The workloads
+// are those in requiredBy and, where that was edited since, those in its task.
 func (a releaser) attachedFree(ctx context.Context, b *karmada.Binding, cluster string) (free reason.Verdict, err error) {
 	free.OK = true
 	task, _ := b.TaskFor(cluster)

@@ -43,6 +43,17 @@ func twoUnapproved(t *testing.T) (*story, karmada.BindingKey) {
 	return s, key
 }
 
+// asksForM2 plays such a story to its end: at that time the copy on m2 awaits approval, and then it heals.
+func (s *story) asksForM2(key karmada.BindingKey, at time.Duration) {
+	s.t.Helper()
+	s.at(at, func() {
+		require.Equal(s.t, "m2", s.applicationStatus(key).Checked)
+		require.Equal(s.t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
+		s.health(key, "m2", karmada.HealthHealthy)
+	})
+	s.applicationEnds(phase.ApplicationHealed)
+}
+
 // An approval is for a move, not for an attempt at one.
 //
 // Rules: R4.6-22, R4.13-9.
@@ -117,12 +128,7 @@ func TestApplicationFailover_RequestForAnotherCopy_HasItsWholeTime(t *testing.T)
 		require.Equal(t, "m1", s.applicationStatus(key).Checked)
 		s.health(key, "m1", karmada.HealthHealthy)
 	})
-	s.at(tolerated+15*time.Minute, func() {
-		require.Equal(t, "m2", s.applicationStatus(key).Checked)
-		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
-		s.health(key, "m2", karmada.HealthHealthy)
-	})
-	s.applicationEnds(phase.ApplicationHealed)
+	s.asksForM2(key, tolerated+15*time.Minute)
 }
 
 // Nobody approved the copy on m1 in time, and it heals: of the other one no operator was asked yet.
@@ -134,12 +140,7 @@ func TestApplicationFailover_CopyHealsAfterItsRequestExpired_AnotherIsAskedFor(t
 		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
 		s.health(key, "m1", karmada.HealthHealthy)
 	})
-	s.at(tolerated+20*time.Minute, func() {
-		require.Equal(t, "m2", s.applicationStatus(key).Checked)
-		require.Equal(t, reason.AwaitingApproval, s.applicationStatus(key).Reason)
-		s.health(key, "m2", karmada.HealthHealthy)
-	})
-	s.applicationEnds(phase.ApplicationHealed)
+	s.asksForM2(key, tolerated+20*time.Minute)
 }
 
 // Of a malformed binding nothing is known: what expired stands.
