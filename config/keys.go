@@ -53,7 +53,7 @@ func (c *Config) paceKeys() []key {
 		rate("pace.evictionRate", &c.Pace,
 			"Evictions per second, fleet-wide, counted at the write; 0 halts."),
 		decimal("pace.unhealthyThreshold", &c.Pace.UnhealthyThreshold, 0.01, 1,
-			"Share of faulty clusters above which a large fleet is slowed down and a small one halted."),
+			"Share of faulty clusters above which the rate of a large fleet is reduced and a small fleet is halted."),
 		decimal("pace.secondaryEvictionRate", &c.Pace.SecondaryRate, 0, 1000,
 			"Evictions per second above unhealthyThreshold in a large fleet, never more than evictionRate; 0 halts."),
 		fixed(whole("pace.largeFleetThreshold", &c.Pace.LargeFleet, 0, 1000000,

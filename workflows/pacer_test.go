@@ -433,7 +433,7 @@ func TestKubernetes111385TheTierFollowsTheFleetAndSaysSo(t *testing.T) {
 	for _, told := range p.told["m1"] {
 		tiers = append(tiers, told.Tier)
 	}
-	require.Equal(t, []pace.Tier{pace.TierNormal, pace.TierSlow, pace.TierHalted, pace.TierNormal}, slices.Compact(tiers))
+	require.Equal(t, []pace.Tier{pace.TierNormal, pace.TierReduced, pace.TierHalted, pace.TierNormal}, slices.Compact(tiers))
 	require.Equal(t, p.told["m1"], p.told["m2"])
 	// Within one look, and the end of what was granted, the new tier holds.
 	slow := p.written(46*time.Second, 90*time.Second)
@@ -650,7 +650,7 @@ func TestARateThatEndsWhatHaltsSaysSo(t *testing.T) {
 	for _, a := range []*answer{set, resumed, slow, quick} {
 		require.Contains(t, a.value, "takes effect at once")
 	}
-	require.Contains(t, unwell.value, "once the fleet is well enough again: the tier is slow (FleetUnhealthy)", "whatever else halts it now")
+	require.Contains(t, unwell.value, "once the fleet is well enough again: the tier is reduced (FleetUnhealthy)", "whatever else halts it now")
 }
 
 // Rules: R4.5-35.

@@ -157,7 +157,7 @@ var (
 		phase.FailoverRecovering: show.Busy, phase.FailoverSettling: show.Well, phase.FailoverRecovered: show.Well, phase.FailoverFalseAlarm: show.Well,
 		phase.FailoverUncordoned: show.Well, phase.FailoverCancelled: show.Well, phase.FailoverGone: show.Well,
 	}
-	tiers = map[pace.Tier]text.Color{pace.TierHalted: show.Bad, pace.TierSlow: show.Busy}
+	tiers = map[pace.Tier]text.Color{pace.TierHalted: show.Bad, pace.TierReduced: show.Busy}
 )
 
 // Live is the picture of the fleet and of each failover.

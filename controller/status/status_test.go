@@ -623,7 +623,7 @@ func TestWith_AddsThePaceDuringTheFailover(t *testing.T) {
 		Time: at.Add(2 * time.Minute), Kind: record.AuditOrderGiven, Instance: "eu", Order: workflows.UpdateHalt, Who: "ada", Why: "what is going on",
 	}
 	pacer := []record.Audit{
-		rate(-2*time.Hour, pace.TierNormal), rate(-time.Hour, pace.TierSlow), halt, rate(2*time.Minute, pace.TierHalted), rate(time.Hour, pace.TierNormal),
+		rate(-2*time.Hour, pace.TierNormal), rate(-time.Hour, pace.TierReduced), halt, rate(2*time.Minute, pace.TierHalted), rate(time.Hour, pace.TierNormal),
 	}
 	records := append(pacer, trailOf("known", time.Hour)...)
 	failovers := Source{Instance: "eu"}.With(t.Context(), nil, records, HistoryRequest{Cluster: "member1"})
@@ -631,14 +631,14 @@ func TestWith_AddsThePaceDuringTheFailover(t *testing.T) {
 	require.Equal(t, pacer[1:4], failovers[0].Fleet, "what it began under, and what changed until its end")
 	require.Len(t, failovers[0].Trail, 9)
 	text := draw(t, func(v View) { v.History(failovers, true) })
-	require.Regexp(t, `pace: slow +the fleet`, text)
+	require.Regexp(t, `pace: reduced +the fleet`, text)
 	require.Regexp(t, `ordered: halt +the fleet +ada +what is going on`, text)
 	require.Less(t, strings.Index(text, "ordered: halt"), strings.Index(text, "ordered: skip"), "in the order of time")
 
 	require.Equal(t, pacer, Pacer(records))
 	text = draw(t, func(v View) { v.Pacer(pacer[3:], 3) })
 	fixtures.ContainsAll(t, text, "3 earlier ones; --limit shows more", "pace: halted")
-	require.NotContains(t, text, "pace: slow")
+	require.NotContains(t, text, "pace: reduced")
 	require.Contains(t, draw(t, func(v View) { v.Pacer(nil, 2) }), "--audit")
 }
 

@@ -131,7 +131,7 @@ func (p Pace) ForApplications(c Config) Pace {
 		p.Unlimited, p.Rate = false, c.ApplicationRate
 	case c.Unlimited || c.EvictionRate <= 0:
 		p.Rate = min(c.SecondaryRate*byDefault, c.ApplicationRate)
-	default: // a slow tier slows both alike
+	default: // the reduced tier reduces both alike
 		p.Rate = c.ApplicationRate * min(1, c.SecondaryRate/c.EvictionRate)
 	}
 	return p

@@ -36,19 +36,19 @@ func TestForApplications_HasARateOfItsOwn(t *testing.T) {
 		config pace.Config
 		want   float64
 	}{
-		"a quarter":                                      {pace: normal, config: pace.Config{EvictionRate: 2}, want: 0.5},
-		"as configured":                                  {pace: normal, config: pace.Config{EvictionRate: 2, ApplicationRate: 1}, want: 1},
-		"slowed alike":                                   {pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.2}, config: pace.Config{EvictionRate: 2, SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.1},
-		"slowed alike, whatever rate is ordered":         {pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.01}, config: pace.Config{EvictionRate: 2, SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.1},
-		"as configured, whatever rate is ordered":        {pace: pace.Pace{Tier: pace.TierNormal, Rate: 100}, config: pace.Config{EvictionRate: 2, ApplicationRate: 1}, want: 1},
-		"never quicker where it is slow":                 {pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.1}, config: pace.Config{EvictionRate: 0.1, SecondaryRate: 0.5, ApplicationRate: 1}, want: 1},
-		"slowed from unlimited":                          {pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.2}, config: pace.Config{Unlimited: true, SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.05},
-		"slowed from unlimited, and never above its own": {pace: pace.Pace{Tier: pace.TierSlow, Rate: 20}, config: pace.Config{Unlimited: true, SecondaryRate: 20, ApplicationRate: 1}, want: 1},
-		"slowed where nothing is configured":             {pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.01}, config: pace.Config{SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.05},
-		"halted with a rate of its own":                  {pace: pace.Pace{Tier: pace.TierHalted}, config: pace.Config{EvictionRate: 2, ApplicationRate: 1}, want: 0},
-		"below unlimited":                                {pace: pace.Pace{Tier: pace.TierNormal, Unlimited: true}, config: pace.Config{ApplicationRate: 3}, want: 3},
-		"halted stays so":                                {pace: pace.Pace{Tier: pace.TierHalted}, config: pace.Config{EvictionRate: 2}, want: 0},
-		"unlimited itself":                               {pace: pace.Pace{Tier: pace.TierNormal, Unlimited: true}, want: 0},
+		"a quarter":     {pace: normal, config: pace.Config{EvictionRate: 2}, want: 0.5},
+		"as configured": {pace: normal, config: pace.Config{EvictionRate: 2, ApplicationRate: 1}, want: 1},
+		"reduced alike": {pace: pace.Pace{Tier: pace.TierReduced, Rate: 0.2}, config: pace.Config{EvictionRate: 2, SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.1},
+		"reduced alike, whatever rate is ordered":         {pace: pace.Pace{Tier: pace.TierReduced, Rate: 0.01}, config: pace.Config{EvictionRate: 2, SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.1},
+		"as configured, whatever rate is ordered":         {pace: pace.Pace{Tier: pace.TierNormal, Rate: 100}, config: pace.Config{EvictionRate: 2, ApplicationRate: 1}, want: 1},
+		"never quicker where it is reduced":               {pace: pace.Pace{Tier: pace.TierReduced, Rate: 0.1}, config: pace.Config{EvictionRate: 0.1, SecondaryRate: 0.5, ApplicationRate: 1}, want: 1},
+		"reduced from unlimited":                          {pace: pace.Pace{Tier: pace.TierReduced, Rate: 0.2}, config: pace.Config{Unlimited: true, SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.05},
+		"reduced from unlimited, and never above its own": {pace: pace.Pace{Tier: pace.TierReduced, Rate: 20}, config: pace.Config{Unlimited: true, SecondaryRate: 20, ApplicationRate: 1}, want: 1},
+		"reduced where nothing is configured":             {pace: pace.Pace{Tier: pace.TierReduced, Rate: 0.01}, config: pace.Config{SecondaryRate: 0.2, ApplicationRate: 1}, want: 0.05},
+		"halted with a rate of its own":                   {pace: pace.Pace{Tier: pace.TierHalted}, config: pace.Config{EvictionRate: 2, ApplicationRate: 1}, want: 0},
+		"below unlimited":                                 {pace: pace.Pace{Tier: pace.TierNormal, Unlimited: true}, config: pace.Config{ApplicationRate: 3}, want: 3},
+		"halted stays so":                                 {pace: pace.Pace{Tier: pace.TierHalted}, config: pace.Config{EvictionRate: 2}, want: 0},
+		"unlimited itself":                                {pace: pace.Pace{Tier: pace.TierNormal, Unlimited: true}, want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.pace.ForApplications(c.config)

@@ -10,7 +10,7 @@ import (
 
 // Judge turns fleet health into a pace. Everything faulty is probably Lifeboat's own
 // blindness, so it halts before any rate is looked at; a fault rate equal to the
-// threshold is still normal; above it a large fleet is slowed, a small one halted;
+// threshold is still normal; above it the rate of a large fleet is reduced, a small one is halted;
 // a fleet that cannot be counted is halted.
 func Judge(h FleetHealth, c Config) Pace {
 	p := Pace{Tier: TierHalted, FleetHealth: h}
@@ -26,8 +26,8 @@ func Judge(h FleetHealth, c Config) Pace {
 		p.Reason = reason.HaltedByOperator
 	case p.FaultRate > c.UnhealthyThreshold:
 		p.Reason = reason.FleetUnhealthy
-		if slow := c.SlowRate(); h.Total > c.LargeFleet && slow > 0 {
-			p.Tier, p.Rate = TierSlow, slow
+		if reduced := c.ReducedRate(); h.Total > c.LargeFleet && reduced > 0 {
+			p.Tier, p.Rate = TierReduced, reduced
 		}
 	default:
 		p.Tier, p.Reason, p.Unlimited = TierNormal, reason.FleetHealthy, c.Unlimited
@@ -49,8 +49,8 @@ func (c Config) With(ordered *float64) Config {
 // Flows reports whether anything is evicted at all, however healthy the fleet is.
 func (c Config) Flows() bool { return c.Unlimited || c.EvictionRate > 0 }
 
-// SlowRate is never above the normal one: an operator who sets a lower rate means it.
-func (c Config) SlowRate() float64 {
+// ReducedRate is never above the normal one: an operator who sets a lower rate means it.
+func (c Config) ReducedRate() float64 {
 	if c.Unlimited {
 		return c.SecondaryRate
 	}
@@ -103,7 +103,7 @@ type Config struct {
 	// EvictionRate is evictions per second; ignored when Unlimited.
 	EvictionRate float64 `json:"evictionRate"`
 	Unlimited    bool    `json:"unlimited,omitempty"`
-	// UnhealthyThreshold is the fault rate (0..1] above which the fleet is slowed or halted.
+	// UnhealthyThreshold is the fault rate (0..1] above which the rate is reduced or 0.
 	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
 	// SecondaryRate is evictions per second above the threshold, in a fleet of more
 	// than LargeFleet clusters; a smaller one halts there.
@@ -133,9 +133,9 @@ type Tier string
 
 // The tiers.
 const (
-	TierNormal Tier = "normal"
-	TierSlow   Tier = "slow"
-	TierHalted Tier = "halted"
+	TierNormal  Tier = "normal"
+	TierReduced Tier = "reduced"
+	TierHalted  Tier = "halted"
 )
 
 // Pace is the pacer's judgement of one moment.
@@ -150,7 +150,7 @@ type Pace struct {
 
 // Flows reports whether anything is evicted at all: not while halted, and not before
 // the first judgement.
-func (p Pace) Flows() bool { return p.Tier == TierNormal || p.Tier == TierSlow }
+func (p Pace) Flows() bool { return p.Tier == TierNormal || p.Tier == TierReduced }
 
 // maxWait keeps the slowest rate from overflowing; nothing waits for a century.
 const maxWait = 100 * 365 * 24 * time.Hour

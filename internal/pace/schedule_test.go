@@ -26,7 +26,7 @@ func TestSchedule_Room(t *testing.T) {
 		"nothing while the next 1.5 s are given": {pace: normal(5), last: fixtures.At(2), room: 0},
 		"the rest of three seconds":              {pace: normal(5), last: fixtures.At(1), room: 10},
 		"no more than a grant can have":          {pace: normal(1000), last: time.Time{}, room: 1000},
-		"while slow":                             {pace: pace.Pace{Tier: pace.TierSlow, Rate: 0.1}, last: time.Time{}, room: 1},
+		"while reduced":                          {pace: pace.Pace{Tier: pace.TierReduced, Rate: 0.1}, last: time.Time{}, room: 1},
 		"nothing while halted":                   {pace: pace.Pace{Tier: pace.TierHalted}, last: time.Time{}, room: 0},
 		"nothing before the first judgement":     {pace: pace.Pace{}, last: time.Time{}, room: 0},
 		"nothing at a rate of nothing":           {pace: normal(0), last: time.Time{}, room: 0},

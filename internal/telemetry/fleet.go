@@ -131,7 +131,7 @@ type putGauge func(desc *prometheus.Desc, value float64, labels ...string)
 func collectPace(p pace.Pace, put putGauge) {
 	put(gaugeRate, p.Rate)
 	put(gaugeUnlimited, truth(p.Unlimited))
-	for _, tier := range []pace.Tier{pace.TierNormal, pace.TierSlow, pace.TierHalted} {
+	for _, tier := range []pace.Tier{pace.TierNormal, pace.TierReduced, pace.TierHalted} {
 		put(gaugeTier, truth(tier == p.Tier), string(tier))
 	}
 	put(gaugePaceReason, 1, string(p.Reason))

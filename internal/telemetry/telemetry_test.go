@@ -214,7 +214,7 @@ func TestTheFleetIsPublishedAsAWholeAndEndsWithTheTermOfItsController(t *testing
 # TYPE lifeboat_pace_tier gauge
 lifeboat_pace_tier{tier="halted"} 1
 lifeboat_pace_tier{tier="normal"} 0
-lifeboat_pace_tier{tier="slow"} 0
+lifeboat_pace_tier{tier="reduced"} 0
 # HELP lifeboat_pace_reason 1, with why that tier holds.
 # TYPE lifeboat_pace_reason gauge
 lifeboat_pace_reason{reason="AllFaulty"} 1

@@ -341,8 +341,8 @@ func (v Failover) eta() string {
 	}
 	line := Moment(v.ETA, v.Now)
 	switch {
-	case v.Pace.Tier == pace.TierSlow:
-		line += ", at the slow rate of now"
+	case v.Pace.Tier == pace.TierReduced:
+		line += ", at the reduced rate of now"
 	case v.Halted > 0:
 		line += ", at the rate of now"
 	}

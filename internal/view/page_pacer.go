@@ -83,8 +83,8 @@ func (v Pacer) headline() string {
 		return "Halted: no failover of the fleet evicts anything"
 	case v.Pace.Unlimited:
 		return "Evictions flow without a limit"
-	case v.Pace.Tier == pace.TierSlow:
-		return "Evictions are slowed down: " + spoken(v.Pace.Rate)
+	case v.Pace.Tier == pace.TierReduced:
+		return "Evictions flow at a reduced rate: " + spoken(v.Pace.Rate)
 	default:
 		if want, _ := v.wanted(); want == 0 {
 			return "Evictions may flow: " + spoken(v.Pace.Rate) + "; none is queued"
@@ -198,9 +198,9 @@ func (v Pacer) rule() string {
 		rate = "unlimited"
 	}
 	above := "nothing above that"
-	if slow := v.Config.SlowRate(); slow > 0 {
+	if reduced := v.Config.ReducedRate(); reduced > 0 {
 		above = fmt.Sprintf("above that %s in a fleet of more than %s and nothing in a smaller one",
-			perSecond(slow), reason.Count(v.Config.LargeFleet, "cluster"))
+			perSecond(reduced), reason.Count(v.Config.LargeFleet, "cluster"))
 	}
 	return fmt.Sprintf("%s while at most %.0f %% of the clusters are faulty, %s; a permit, for one eviction, is given at most %s ahead and lasts %s",
 		rate, v.Config.UnhealthyThreshold*100, above, Span(pace.PermitsAhead), Span(pace.PermitWindow))

@@ -95,8 +95,8 @@ func failoverPages() map[string]view.Failover {
 			v.Next = append(plain.Next[:2:2], view.Line{Binding: "bank/ledger-deployment", At: fixtures.At(300), Reason: reason.Paused})
 			v.Moving, v.PendingPurge, v.Counts.Flagged = nil, nil, 0
 		}),
-		"evacuating-slow": changed(plain, func(v *view.Failover) {
-			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = pace.TierSlow, reason.FleetUnhealthy, 0.1, 5*time.Minute
+		"evacuating-reduced": changed(plain, func(v *view.Failover) {
+			v.Pace.Tier, v.Pace.Reason, v.Pace.Rate, v.Halted = pace.TierReduced, reason.FleetUnhealthy, 0.1, 5*time.Minute
 		}),
 		"evacuating-after-a-halt": changed(plain, func(v *view.Failover) { v.Halted = 5 * time.Minute }),
 		"evacuating-halted": changed(plain, func(v *view.Failover) {
@@ -219,7 +219,7 @@ func pacerPages() map[string]view.Pacer {
 		"all-faulty": changed(flowing, func(v *view.Pacer) {
 			v.Pace, v.Out = pace.Judge(fixtures.Faulty(6, 6), limits), nil
 		}),
-		"slow": changed(flowing, func(v *view.Pacer) {
+		"reduced": changed(flowing, func(v *view.Pacer) {
 			v.Pace = pace.Judge(fixtures.Faulty(12, 20), limits)
 		}),
 		"halted": changed(flowing, func(v *view.Pacer) {

@@ -33,7 +33,7 @@ func allRed(s *scene) {
 	})
 	s.remains(5*time.Second, "nothing is evicted", func() bool { return len(s.evictions(app, from)) == 0 })
 	s.probe(to, "True")
-	s.paced("slow", "FleetUnhealthy")
+	s.paced("reduced", "FleetUnhealthy")
 	s.phase(from, "Evacuated")
 
 	for _, name := range fleet {

@@ -126,9 +126,9 @@ func TestAHaltOutlastsTheEndOfAnAttempt(t *testing.T) {
 		still := halted(time.Hour, pace.TierHalted)
 		require.Len(t, still.st.Frozen, 1)
 		require.Zero(t, still.st.Frozen[0].To, "the clocks of the new attempt stand still too")
-		require.Empty(t, halted(time.Hour, pace.TierSlow).st.Frozen, "the taint came later")
+		require.Empty(t, halted(time.Hour, pace.TierReduced).st.Frozen, "the taint came later")
 
-		older := halted(-time.Minute, pace.TierSlow)
+		older := halted(-time.Minute, pace.TierReduced)
 		require.Len(t, older.st.Frozen, 1)
 		since := older.st.Cluster.Foreign[0].TimeAdded.Time
 		older.st.Policy = []rules.Policy{{}}
