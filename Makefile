@@ -96,7 +96,7 @@ QUESTIONS ?= 200000
 # The sample in testdata is what `make test` asks.
 ORACLE ?= ../shared/karmada/oracle
 test-all: export LONG = yes
-test-all: test ## Run every test, the long stories, too, with more seeds (SEEDS=1000, QUESTIONS=200000), and ask all 28,000 questions that a real scheduler answered (ORACLE=<folder>)
+test-all: test ## Run the tests and the long stories, with more seeds (SEEDS=1000, QUESTIONS=200000), and ask all 28,000 questions that a real scheduler answered (ORACLE=<folder>)
 	@$(STAGE) "$(SEEDS) seeds of the simulator" $(MAKE) test-seeds
 	@$(STAGE) "$(QUESTIONS) questions" $(MAKE) test-compare N=$(QUESTIONS)
 	@if [ -d "$(ORACLE)" ]; then $(STAGE) "answers of a real scheduler" $(MAKE) test-oracle; \

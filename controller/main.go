@@ -92,7 +92,7 @@ temporal CLI (temporal.toml, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, ...).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not found, 4 refused.`,
 		Example: `  lifeboat status --watch
-  lifeboat pause member1 --reason "network work"`,
+  lifeboat pause member1 --reason "looking"`,
 		Version:       telemetry.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
