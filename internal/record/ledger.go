@@ -68,10 +68,10 @@ func (l *Ledger) At(key karmada.BindingKey, uid types.UID) int {
 // outranked: an end without a write does not take the place of what was written in this
 // attempt. A look at a binding just before Lifeboat's own move of it ended, with an act just
 // after, takes it for the work of others; and one that came back into play after its move
-// and was abandoned then is still where that move left it. An operator's word is an end of
+// and was abandoned then, or opted out, is still where that move left it. An operator's word is an end of
 // its own, by which the binding is known as called off.
 func (l *Ledger) outranked(r Result) bool {
-	idle := r.Outcome == phase.OutcomeMovedByOthers || r.Outcome == phase.OutcomeAbandoned && !CalledOff(r.Reason)
+	idle := r.Outcome == phase.OutcomeMovedByOthers || r.Reason == reason.OptedOut || r.Outcome == phase.OutcomeAbandoned && !CalledOff(r.Reason)
 	if !idle || r.Wrote {
 		return false
 	}

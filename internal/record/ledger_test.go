@@ -66,6 +66,24 @@ func TestCameBack_AfterItsRelease_IsReportedAsReturned(t *testing.T) {
 	require.Equal(t, []string{"member2"}, l.Results[1].To, "nothing of it was released")
 }
 
+// A binding is moved, comes back into play, and opts out while it waits: nothing is written, and it is where its move left it.
+// Rules: R4.9-52.
+func TestOptOut_AfterItsMove_DoesNotTakeItsPlace(t *testing.T) {
+	l := &Ledger{}
+	l.Reset()
+	cart := karmada.BindingKey{Namespace: "shop", Name: "cart"}
+	out := Result{Key: cart, UID: "u", Outcome: phase.OutcomeSkipped, Reason: reason.OptedOut}
+	require.True(t, l.Record(Result{Key: cart, UID: "u", Outcome: phase.OutcomeMigrated, To: []string{"member2"}}, false))
+	require.False(t, l.Record(out, false))
+	require.True(t, l.Migrated(cart, "u"))
+	require.Equal(t, map[string]int{"Migrated": 1}, l.Counts)
+
+	out.Reason, out.Cause = reason.SkipOrdered, "skipped by jane: x"
+	require.True(t, l.Record(out, false), "an operator's order is an end of its own")
+	out.UID, out.Reason = "another", reason.OptedOut
+	require.True(t, l.Record(out, false), "nothing of it was written")
+}
+
 // An attempt that is over keeps one outcome for each binding, the newest.
 func TestAmend_ALaterWordTakesThePlaceOfAnEarlierOne(t *testing.T) {
 	l := &Ledger{Counts: map[string]int{}}
