@@ -11,6 +11,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/pace"
 	"github.com/lifeboat-failover/lifeboat/internal/phase"
 	"github.com/lifeboat-failover/lifeboat/internal/queue"
+	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
@@ -218,5 +219,20 @@ func TestOldCopies_OfAStoppedFailover_EndWhenTheClusterIsBack(t *testing.T) {
 		require.True(t, f.oldCopies.canEnd())
 		f.st.Cluster.Ready, f.st.Phase = "Unknown", phase.FailoverSettling
 		require.True(t, f.oldCopies.canEnd(), "it waits for them alone")
+	})
+}
+
+// A recovery restores before it untaints: old copies are not late meanwhile.
+//
+// Rules: R4.8-18.
+func TestOldCopies_BeforeTheUntaint_NeedNoAttention(t *testing.T) {
+	flowtest.InWorkflow(t, func(ctx workflow.Context) {
+		f := evacuates(ctx, 0)
+		f.st.Phase, f.st.PendingPurges = phase.FailoverSettling, []record.PendingPurge{{Work: "w"}}
+		f.publisher.attend()
+		require.Empty(t, f.st.Attention)
+		f.st.Untainted = f.now().Add(-pendingPurgeLate)
+		f.publisher.attend()
+		require.Equal(t, []reason.Reason{reason.PendingPurge}, f.st.Attention)
 	})
 }

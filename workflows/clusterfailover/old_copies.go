@@ -28,7 +28,7 @@ const (
 
 // late reports whether old copies ran on for too long after the cluster came back: two copies serve.
 func (o *oldCopies) late() bool {
-	return o.st.Phase == phase.FailoverSettling && len(o.st.PendingPurges) > 0 && o.now().Sub(o.st.Untainted) >= pendingPurgeLate
+	return o.st.Phase == phase.FailoverSettling && len(o.st.PendingPurges) > 0 && !o.st.Untainted.IsZero() && o.now().Sub(o.st.Untainted) >= pendingPurgeLate
 }
 
 // watch runs beside the failover, which never waits for it. From the moment when the
