@@ -461,6 +461,50 @@ func TestOrders_WhileRestoring_NewestWins(t *testing.T) {
 	}
 }
 
+// The placement no longer selects the recovered cluster, so that nothing puts the binding back. Where m2 serves it, a release
+// is obeyed; the last copy stays until the placement is corrected.
+//
+// Rules: R4.7-38, R4.9-58.
+func TestRelease_WhileTheSchedulerWouldUndoTheRestore_IsCarriedOutIfThereIsATarget(t *testing.T) {
+	for name, c := range map[string]struct {
+		on       []string
+		end      phase.Outcome
+		released int
+		stays    string
+	}{
+		"m2 serves it": {on: []string{"m1", "m2"}, end: phase.OutcomeMigrated, released: 1, stays: "m2"},
+		"nothing does": {on: []string{"m1"}, end: phase.OutcomeRestored, stays: "m1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			key := s.bind("app", c.on, "m1", "m2", "m3")
+			s.world.Change(key, func(b *karmada.Binding) { b.Placement.SpreadConstraints[0].MinGroups = len(c.on) })
+			selects := func(clusters ...string) {
+				s.world.Change(key, func(b *karmada.Binding) { b.Placement.ClusterAffinity.ClusterNames = clusters })
+			}
+			s.onEvict(func() {
+				s.cordon("m2", "cordon")
+				s.cordon("m3", "cordon")
+				selects("m2", "m3")
+			})
+			s.outage(5 * time.Minute)
+			s.at(8*time.Minute, func() {
+				m := s.status().Migrations[key.String()]
+				require.Equal(t, []any{phase.MigrationRestoring, reason.RestoreUndone}, []any{m.Phase, m.Reason}, m.Message)
+				s.must(workflows.UpdateRelease, key, false)
+			})
+			s.at(9*time.Minute, func() {
+				require.Len(t, s.world.Log("release"), c.released)
+				selects("m1", "m2", "m3")
+			})
+			require.Equal(t, c.end, s.playApp().Outcome, "%v", ops(s))
+			require.Equal(t, c.stays, s.world.Peek(key).Clusters[0].Name)
+			restoring := slices.DeleteFunc(s.published, func(shown string) bool { return shown != string(phase.MigrationRestoring) })
+			require.Less(t, len(restoring), 10, "it does not go to and fro")
+		})
+	}
+}
+
 // A put-back that the API server refuses is called off by a newer order, and not carried out
 // against it once the server takes writes again.
 //

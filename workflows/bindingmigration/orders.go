@@ -207,6 +207,12 @@ func (or *orders) restoreCalledOff() bool {
 	}
 }
 
+// releasesUndone reports whether a release counts though the cluster has recovered: the scheduler would undo the restore, and
+// the old copy is not the last one.
+func (or *orders) releasesUndone(out activities.ActResult) bool {
+	return out.Reason == reason.RestoreUndone && or.intent.Releases() && out.Look.HasTarget()
+}
+
 // takesBack is what takes an evicted binding back, empty for nothing: a put-back, or, where it is not
 // placed, a cancel that no release has replaced, or the recovery (R4.9-12). What a recovery means before the eviction is
 // decided in evict.go and fence.go (R4.9-11), and for what is placed and healthy in health.go, by proceed (R4.9-16, R4.9-17),

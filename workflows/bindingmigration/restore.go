@@ -116,6 +116,9 @@ func (rs *restorer) restoreRefused(out activities.ActResult) {
 	case out.Reason == reason.PutBackRefused:
 		rs.putBackRefused(out)
 		return
+	case rs.orders.releasesUndone(out):
+		rs.on(phase.EventCalledOff)
+		return
 	case out.Reason == reason.RestoreUndone:
 		rs.attention(out.Reason, out.Message)
 	case out.Reason == reason.ClusterGone && out.Look.SourceGone:
