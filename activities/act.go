@@ -10,6 +10,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/proof"
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
+	"go.temporal.io/sdk/activity"
 )
 
 // ActEnd is how a later write of a migration ended.
@@ -128,6 +129,8 @@ type RestoreRequest struct {
 	// against a put-back as long as no rule asks for them; Stopped: whatever rules say.
 	OursGo  bool `json:"oursGo,omitempty"`
 	Stopped bool `json:"stopped,omitempty"`
+	// Tried: a write of an earlier try may stand, for its answer was lost.
+	Tried bool `json:"tried,omitempty"`
 }
 
 // restorer puts clusters back.
@@ -140,15 +143,14 @@ type restorer struct {
 // answered Lifeboat's eviction: its blind patch could still undo the write. It refuses,
 // too, when the cluster fails again and no operator ordered it all the same.
 func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, error) {
+	tried := r.Tried || activity.GetInfo(ctx).Attempt > 1
 	return a.act(ctx, "restore binding", r.MigrationRef, func(b *karmada.Binding, fleet []karmada.Cluster, look Observation) (ActResult, error) {
 		source, known := find(fleet, r.Cluster, r.ClusterUID)
 		switch {
 		case look.TaskNote != "":
 			return refused(reason.ForeignTask, "the task was left to an operator: "+look.TaskNote), nil
-		case !look.Held && look.Targeted:
-			return ActResult{End: ActAlready}, nil
 		case !look.Held:
-			return refused(reason.NotTargeting, "no Lifeboat task stands and the cluster is no target"), nil
+			return unheld(look, tried), nil
 		case !known:
 			return refused(reason.ClusterGone, "the cluster was deleted"), nil
 		}
@@ -179,6 +181,15 @@ func (a restorer) Restore(ctx context.Context, r RestoreRequest) (ActResult, err
 		}
 		return out, err
 	})
+}
+
+// unheld is the end of a restore of which no task is left: what a lost write of it put back and the scheduler has undone is
+// to be held again.
+func unheld(look Observation, tried bool) ActResult {
+	if look.Targeted || tried {
+		return ActResult{End: ActAlready}
+	}
+	return refused(reason.NotTargeting, "no Lifeboat task stands and the cluster is no target")
 }
 
 // plan plans a restore. What is not placed is taken back from targets that came since only where the old copy can take

@@ -383,6 +383,52 @@ func TestARestoreThatTheSchedulerUndoesIsHeldAgainAndThenComplete(t *testing.T) 
 	require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, s.world.Peek(key).Clusters)
 }
 
+// The answer of the restore is lost, and the scheduler undoes it before anybody looks: no hold stands by then, and nothing
+// says that Lifeboat's own write dropped it.
+//
+// Rules: R4.9-25.
+func TestARestoreWhoseAnswerIsLostAndThatTheSchedulerUndoesIsHeldAgain(t *testing.T) {
+	for name, away := range map[string]time.Duration{"the next try finds out": 0, "nothing answers for as long as it is tried": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			key := unplaceable(s)
+			before := s.world.Lost
+			undone, gone := false, false
+			s.at(0, func() { s.acts.Reader = silent{s.world, &gone} })
+			s.world.Lost = func(op, binding string) bool {
+				if op != "restore" || undone {
+					return before(op, binding)
+				}
+				undone, gone = true, away > 0
+				s.at(100*time.Millisecond, func() { s.world.Change(key, func(b *karmada.Binding) { b.Clusters = nil }) })
+				s.at(away, func() { gone = false })
+				return true
+			}
+			s.outage(5 * time.Minute)
+			require.Equal(t, phase.OutcomeRestored, s.playApp().Outcome, "%v", ops(s))
+			require.Len(t, s.world.Log("hold"), 1, "%v", ops(s))
+			require.Equal(t, []karmada.TargetCluster{{Name: "m1", Replicas: 2}}, s.world.Peek(key).Clusters)
+		})
+	}
+}
+
+// What the API server refused is not written: a task that is gone by then was dropped by another hand, and is not held again.
+//
+// Rules: R4.9-25.
+func TestARestoreThatIsRefusedHoldsNothingAgainThatAnotherHandDropped(t *testing.T) {
+	s := newStory(t)
+	key := unplaceable(s)
+	s.fails("restore", karmada.ErrRefused)
+	s.outage(5 * time.Minute)
+	s.at(8*time.Minute, func() {
+		require.Equal(t, reason.Forbidden, s.status().Migrations[key.String()].Reason)
+		s.world.Change(key, func(b *karmada.Binding) { b.Tasks = nil })
+	})
+	s.at(10*time.Minute, func() { s.world.Fail = nil })
+	require.Equal(t, phase.OutcomeNeedsOperator, s.playApp().Outcome, "%v", ops(s))
+	require.Empty(t, s.world.Log("hold"))
+}
+
 // The scheduler never observes what was put back: it is told not to look. After restoreWait the write
 // stands. A scheduler that only takes longer is waited for, and the attention claims no hold.
 //

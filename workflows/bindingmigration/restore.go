@@ -24,6 +24,8 @@ type restorer struct {
 	*course
 	orders *orders
 	looks  *looks
+	// tried: a write of the last try may stand, for its answer was lost.
+	tried bool
 }
 
 // putBackRefused drops the order, says why, and goes on. A task that was left to a
@@ -72,9 +74,13 @@ func (rs *restorer) restore() {
 	out, err := flow.Run[activities.ActResult](ctx, activities.NameRestore, activities.RestoreRequest{
 		MigrationRef: rs.looks.held(), EvenIfPlaced: rs.st.Placed, EvenIfFailing: rs.st.Intent.Cancelled != nil,
 		PutBack: rs.putsBack(), OursGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
+		Tried: rs.tried,
 	})
+	rs.tried = false
 	if err != nil {
-		rs.note(whyNot(err))
+		why, said := whyNot(err)
+		rs.tried = why == reason.Unreachable // what was refused is not written
+		rs.note(why, said)
 		rs.unanswered()
 		return
 	}
