@@ -335,6 +335,33 @@ func TestRelease_DirectlyLeftToAnOperator_IsReleasedOnceItsOldCopyIsGone(t *test
 	require.Empty(t, s.world.Peek(key).Tasks)
 }
 
+// On a cluster that does not answer its old copy is dead by a fence alone.
+//
+// Rules: R4.9-49, R4.8-7.
+func TestRelease_DirectlyLeftToAnOperator_ClusterIsSilent_NeedsAFence(t *testing.T) {
+	for name, fenced := range map[string]bool{"nobody vouches": false, "somebody vouches": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			key := leftBehind(s, karmada.TaskReasonNeedsOperator)
+			s.outage(10 * time.Minute)
+			s.world.Change(key, func(b *karmada.Binding) { b.Tasks[0].PurgeMode = karmada.PurgeDirectly })
+			if fenced {
+				s.at(4*time.Minute, func() { s.vouch(workflows.ClusterFailoverID("", "m1")) })
+			}
+			s.at(5*time.Minute, func() {
+				require.Contains(t, s.world.Copies(key), "m1")
+				if released := s.orderOne(workflows.UpdateRelease, key, false); fenced {
+					s.accept(released)
+				} else {
+					s.refuse("release refused: m1 does not answer, and the old copy is not proven dead", released)
+				}
+			})
+			s.play()
+			require.Equal(t, fenced, len(s.world.Peek(key).Tasks) == 0)
+		})
+	}
+}
+
 // What an operator named and cannot be released goes back to the operator, and keeps no failover open.
 //
 // Rules: R4.9-49, R4.9-57.

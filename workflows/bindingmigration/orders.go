@@ -234,10 +234,9 @@ func (or *orders) takesBack(o activities.Observation) phase.MigrationEvent {
 
 // refuseDirect drops orders that purge mode Directly cannot follow: its old copy is
 // being deleted, and two must never run. Once it is gone, and only the health of a copy
-// with its state is waited for, a release is safe.
+// with its state is waited for, a release is safe. Of what an operator named the release itself judges that.
 func (or *orders) refuseDirect(o activities.Observation) {
-	dead := or.st.Ref.Named && (or.st.OldWork == nil || o.FenceStands) // the release looks again
-	if or.intent.Releases() && or.st.Phase != phase.MigrationAwaitingHealth && !dead {
+	if or.intent.Releases() && or.st.Phase != phase.MigrationAwaitingHealth && !or.st.Ref.Named {
 		or.refuse(reason.AwaitingFence, "release refused: purge mode Directly; confirm that the old copy is fenced instead")
 	}
 	if or.intent.PutsBack() && o.Placed.OK {
