@@ -269,9 +269,11 @@ func (a observer) answered(b *karmada.Binding, r MigrationRef) reason.Verdict {
 
 // WorkRequest follows one old Work by uid.
 type WorkRequest struct {
-	Cluster string             `json:"cluster"`
-	Key     karmada.BindingKey `json:"key"`
-	Work    karmada.Work       `json:"work"`
+	Cluster string `json:"cluster"`
+	// ClusterUID is of the cluster that the Work is on; empty is not compared.
+	ClusterUID types.UID          `json:"clusterUID,omitempty"`
+	Key        karmada.BindingKey `json:"key"`
+	Work       karmada.Work       `json:"work"`
 	// UID is the binding's, empty where any under its name will do.
 	UID types.UID `json:"uid,omitempty"`
 }
@@ -297,7 +299,7 @@ func (a leftovers) ObserveWork(ctx context.Context, r WorkRequest) (WorkState, e
 	if err != nil {
 		return WorkState{}, classify("observe work's binding", r.Key.String(), err)
 	}
-	c, gone, err := a.cluster(ctx, r.Cluster, "")
+	c, gone, err := a.cluster(ctx, r.Cluster, r.ClusterUID)
 	if err != nil {
 		return WorkState{}, classify("observe work's cluster", r.Cluster, err)
 	}

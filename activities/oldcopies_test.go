@@ -72,12 +72,15 @@ func TestObserveWork_GoneWithItsCluster_IsNoProof(t *testing.T) {
 		"it is being deleted, and answers":  {world: deleting},
 		"it is being deleted, and does not": {world: func(b *bench) { b.does(deleting, notReady("m1")) }, away: true},
 		"it was deleted":                    {world: func(b *bench) { b.world.DeleteCluster("m1") }, away: true},
+		"another cluster has its name": {world: func(b *bench) {
+			b.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.UID = "another" })
+		}, away: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.does(c.world)
 			gone := karmada.Work{Namespace: "karmada-es-m1", Name: "old", UID: "w1"}
-			state := b.work(activities.WorkRequest{Cluster: "m1", Key: appKey("app"), Work: gone})
+			state := b.work(activities.WorkRequest{Cluster: "m1", ClusterUID: "uid-m1", Key: appKey("app"), Work: gone})
 			require.Equal(t, activities.WorkState{Gone: true, Away: c.away}, state)
 		})
 	}

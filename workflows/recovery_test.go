@@ -215,6 +215,22 @@ func TestKarmada3740And1847ClusterDeleted_OldCopiesNobodySawGoStayInTheReport(t 
 	}
 }
 
+// A cluster that joins under the name of a deleted one has none of its Works: that a migration sees none there is no proof.
+//
+// Rules: R4.9-61.
+func TestClusterJoinedAgainWhileAnOldCopyGoes_OldCopyStaysInTheReport(t *testing.T) {
+	s, key := withApp(t)
+	s.world.HealthyAfter, s.world.DeleteAfter = 5*time.Second, time.Hour
+	s.maintain()
+	s.at(5*time.Minute, func() {
+		require.Equal(t, phase.MigrationPurging, s.status().Migrations[key.String()].Phase)
+		s.joinAgain()
+	})
+	r := s.playTo(phase.FailoverGone)
+	require.Len(t, r.PendingPurges, 1)
+	require.Equal(t, key, r.PendingPurges[0].Key)
+}
+
 // joinAgain deletes m1, and has another cluster join under its name.
 func (s *story) joinAgain() {
 	s.world.DeleteCluster("m1")

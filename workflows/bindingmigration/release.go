@@ -232,7 +232,7 @@ func (rl *releaser) purge() {
 	}
 	ctx := flow.Doing(rl.ctx, "see whether the old copy of "+rl.st.Ref.Key.String()+" is gone")
 	w, err := flow.Run[activities.WorkState](ctx, activities.NameObserveWork, activities.WorkRequest{
-		Cluster: rl.st.Ref.Cluster, Key: rl.st.Ref.Key, UID: rl.st.Ref.UID, Work: *rl.st.OldWork,
+		Cluster: rl.st.Ref.Cluster, ClusterUID: rl.st.Ref.ClusterUID, Key: rl.st.Ref.Key, UID: rl.st.Ref.UID, Work: *rl.st.OldWork,
 	})
 	if err != nil {
 		rl.note(reason.Unreachable, err.Error())
