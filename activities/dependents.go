@@ -187,8 +187,8 @@ func (d dependents) dependentsHeld(ctx context.Context, parent *karmada.Binding,
 // pods run there. One that is left to an operator comes first, nil is none.
 func (k reader) heldParent(ctx context.Context, b *karmada.Binding, cluster string) (parent *karmada.Binding, err error) {
 	look := func(other *karmada.Binding) {
-		held := b.RequiredIn(other.Key) && keepsPods(other, cluster)
-		if task, _ := other.TaskFor(cluster); held && (parent == nil || task.LeftForGood()) {
+		task := other.HeldCopy(cluster)
+		if task != nil && other.RunsPods() && b.RequiredIn(other.Key) && (parent == nil || task.LeftForGood()) {
 			found := *other
 			parent = &found
 		}
@@ -197,13 +197,13 @@ func (k reader) heldParent(ctx context.Context, b *karmada.Binding, cluster stri
 		k.cache.In(b.Key.Namespace, look)
 		return parent, nil
 	}
-	err = k.parents(ctx, b, func(other *karmada.Binding) bool { look(other); return true })
+	err = k.parents(ctx, b.RequiredBy, func(other *karmada.Binding) bool { look(other); return true })
 	return parent, err
 }
 
-// parents reads those that a dependent names, until do says no.
-func (k reader) parents(ctx context.Context, b *karmada.Binding, do func(*karmada.Binding) bool) error {
-	for _, r := range b.RequiredBy {
+// parents reads the parents of a dependent, until do says no.
+func (k reader) parents(ctx context.Context, named []karmada.RequiredBy, do func(*karmada.Binding) bool) error {
+	for _, r := range named {
 		parent, gone, err := k.binding(ctx, karmada.BindingKey{Namespace: r.Namespace, Name: r.Name}, "")
 		if err != nil {
 			return classify("read parent", r.Namespace+"/"+r.Name, err)
@@ -213,12 +213,6 @@ func (k reader) parents(ctx context.Context, b *karmada.Binding, do func(*karmad
 		}
 	}
 	return nil
-}
-
-// keepsPods reports whether the old copy of a workload is held on a cluster, by its migration or for an operator.
-func keepsPods(b *karmada.Binding, cluster string) bool {
-	task, _ := b.TaskFor(cluster)
-	return b.RunsPods() && task != nil && (task.OnItsWay() || task.LeftForGood()) && !task.KeepsNothing(b)
 }
 
 func waitsFor(parent *karmada.Binding, cluster string) string {

@@ -76,22 +76,16 @@ func (d dependents) bindingOf(ctx context.Context, r HolderRequest) (karmada.Bin
 func (a releaser) attachedFree(ctx context.Context, b *karmada.Binding, cluster string) (free reason.Verdict, err error) {
 	free.OK = true
 	task, _ := b.TaskFor(cluster)
-	if b.Placement != nil || task == nil {
-		return free, nil
-	}
-	look := func(parent *karmada.Binding) bool {
-		free = freeOf(parent, b, cluster)
-		return free.OK
-	}
-	err = a.parents(ctx, b, look)
+	named := slices.Clone(b.RequiredBy)
 	for _, id := range task.Holders() {
-		if key, whole := karmada.MigrationKey(id, cluster); whole && free.OK && err == nil {
-			parent, gone, failed := a.binding(ctx, key, "")
-			if err = failed; err == nil && !gone {
-				look(&parent)
-			}
+		if key, whole := karmada.MigrationKey(id, cluster); whole && !b.RequiredIn(key) {
+			named = append(named, karmada.RequiredBy{Namespace: key.Namespace, Name: key.Name})
 		}
 	}
+	err = a.parents(ctx, named, func(parent *karmada.Binding) bool {
+		free = freeOf(parent, b, cluster)
+		return free.OK
+	})
 	return free, err
 }
 
@@ -99,7 +93,7 @@ func (a releaser) attachedFree(ctx context.Context, b *karmada.Binding, cluster 
 func freeOf(parent, b *karmada.Binding, cluster string) reason.Verdict {
 	task, _ := parent.TaskFor(cluster)
 	switch {
-	case task != nil && (task.OnItsWay() || task.LeftForGood()):
+	case task != nil && task.Owned(): // also Directly: it may run until the task is gone
 		return proof.Refuse(reason.HeldForParents, "%s", waitsFor(parent, cluster))
 	case !b.ServesOn(cluster) && karmada.NeedsOn(parent, b, cluster):
 		return proof.Refuse(reason.HeldForParents, "waits until Karmada names %s, where its parent %s is again", cluster, parent.Key)

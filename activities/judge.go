@@ -243,7 +243,7 @@ func (d dependents) planLeave(ctx context.Context, b *karmada.Binding, cluster, 
 	plan := proof.PlanLeave(b, cluster, holder, back)
 	if plan.Drops() && !b.ServesOn(cluster) {
 		needed := false
-		err := d.parents(ctx, b, func(parent *karmada.Binding) bool {
+		err := d.parents(ctx, b.RequiredBy, func(parent *karmada.Binding) bool {
 			needed = karmada.NeedsOn(parent, b, cluster)
 			return !needed
 		})

@@ -136,6 +136,11 @@ func TestRelease_DependentLeftToAnOperator_IsOrderedOnceNoParentIsHeld(t *testin
 			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy, x.Tasks[0].Message = nil, "binding-migration/m1/shop/app" })
 			require.Contains(t, b.release(r).Message, "shop/app", "it names another one now, and what is held does not")
 
+			for _, mode := range []karmada.PurgeMode{karmada.PurgeGracefully, karmada.PurgeDirectly} {
+				b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks[0].Reason, x.Tasks[0].PurgeMode = karmada.TaskReason, mode })
+				require.Contains(t, b.release(r).Message, "shop/app", "a migration works on it, and its old copy may run")
+			}
+
 			b.world.Change(appKey("app"), func(x *karmada.Binding) { x.Tasks, x.Clusters = nil, on("m1") })
 			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy = before })
 			b.world.Change(configKey, func(x *karmada.Binding) { x.RequiredBy[0].Clusters = nil })

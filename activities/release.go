@@ -104,10 +104,11 @@ func (a releaser) release(ctx context.Context, r ReleaseRequest) (ActResult, err
 func (a releaser) letGo(ctx context.Context, b *karmada.Binding, fleet []karmada.Cluster, r ReleaseRequest, look Observation) (ActResult, error) {
 	source, known := find(fleet, r.Cluster, r.ClusterUID)
 	if known {
-		if v, err := a.definitionFree(ctx, b, r.Cluster); err != nil || !v.OK {
-			return refused(v.Reason, v.Message), err
+		v, err := a.definitionFree(ctx, b, r.Cluster)
+		if err == nil && v.OK && look.Attached {
+			v, err = a.attachedFree(ctx, b, r.Cluster)
 		}
-		if v, err := a.attachedFree(ctx, b, r.Cluster); err != nil || !v.OK {
+		if err != nil || !v.OK {
 			return refused(v.Reason, v.Message), err
 		}
 	}

@@ -105,6 +105,11 @@ func (t Task) Carried() map[string]string {
 // labels only while it stands.
 func (t Task) Carries() bool { return t.PurgeMode == PurgeDirectly && len(t.State) > 0 }
 
+// HeldCopy is the task that keeps the old copy of a binding on a cluster, for its own migration or for an operator; nil is none.
+func (b *Binding) HeldCopy(cluster string) *Task {
+	return find(b.Tasks, func(t Task) bool { return t.FromCluster == cluster && t.Owned() && !t.KeepsNothing(b) })
+}
+
 // KeepsNothing reports whether the task is no hold: Karmada keeps a Work for the sake of a task
 // only where its mode is another than Directly. Where nothing but a ban stands there is
 // no Work to keep either.

@@ -42,11 +42,8 @@ func Serves(b, workload *karmada.Binding) bool {
 
 // ServesHeld reports whether it belongs to one whose old copy is held on a cluster.
 func ServesHeld(b, workload *karmada.Binding, cluster string) bool {
-	if !Serves(b, workload) {
-		return false
-	}
-	task, _ := workload.TaskFor(cluster)
-	return task != nil && task.OnItsWay() && !task.KeepsNothing(workload) // a dependent's may be held by b itself
+	task := workload.HeldCopy(cluster) // a dependent's may be held by b itself
+	return task != nil && !task.LeftForGood() && Serves(b, workload)
 }
 
 // HoldPlan is what one write does to the holders of a dependent's task.
