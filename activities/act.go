@@ -125,10 +125,10 @@ type RestoreRequest struct {
 	EvenIfFailing bool `json:"evenIfFailing,omitempty"`
 	// PutBack restores the former clusters of a placed binding: an operator's order, or for workloads that stayed there.
 	PutBack bool `json:"putBack,omitempty"`
-	// OursGo reports that Lifeboat's taints go right after this, so that they are no reason
+	// TaintsGo reports that Lifeboat's taints go right after this, so that they are no reason
 	// against a put-back as long as no rule asks for them; Stopped: whatever rules say.
-	OursGo  bool `json:"oursGo,omitempty"`
-	Stopped bool `json:"stopped,omitempty"`
+	TaintsGo bool `json:"taintsGo,omitempty"`
+	Stopped  bool `json:"stopped,omitempty"`
 	// Tried: a write of an earlier try may stand, for its answer was lost.
 	Tried bool `json:"tried,omitempty"`
 }

@@ -320,7 +320,7 @@ func TestAHoldGoesBackOnlyWhereNothingElseHolds(t *testing.T) {
 	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks = nil })
 	require.Equal(t, activities.ActDone, b.holdAgain(ref).End)
 	task := b.world.Peek(ref.Key).Tasks[0]
-	require.True(t, task.Ours() && *task.SuppressDeletion)
+	require.True(t, task.IsLifeboat() && *task.SuppressDeletion)
 	require.EqualValues(t, 2, *task.Replicas)
 	b.world.Change(ref.Key, func(x *karmada.Binding) { x.Tasks, x.Clusters = nil, on("m1") })
 	require.Equal(t, activities.ActRefused, b.holdAgain(ref).End)
@@ -434,7 +434,7 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 	}{
 		"it can":                               {reason: reason.Written},
 		"not Ready":                            {world: notReady("m1")},
-		"Lifeboat's taint does not go with it": {ask: func(_ *bench, r *activities.RestoreRequest) { r.OursGo, r.Stopped = false, false }},
+		"Lifeboat's taint does not go with it": {ask: func(_ *bench, r *activities.RestoreRequest) { r.TaintsGo, r.Stopped = false, false }},
 		"a rule asks for Lifeboat's taint again": {
 			world: func(b *bench) { b.world.AddRule(downWhile("quick", corev1.ConditionTrue)) },
 			ask:   func(_ *bench, r *activities.RestoreRequest) { r.Stopped = false },
@@ -459,7 +459,7 @@ func TestAPutBackLooksWhetherTheFormerClusterCanTakeOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := failing(t)
 			evicted := b.evict()
-			r := activities.RestoreRequest{MigrationRef: b.ref(evicted), PutBack: true, EvenIfFailing: true, OursGo: true, Stopped: true}
+			r := activities.RestoreRequest{MigrationRef: b.ref(evicted), PutBack: true, EvenIfFailing: true, TaintsGo: true, Stopped: true}
 			r.OldWork = evicted.OldWork
 			b.pass(20 * time.Second)
 			b.does(recovered, c.world)

@@ -49,7 +49,7 @@ type ClusterView struct {
 	Hard     []corev1.Taint         `json:"hard,omitempty"`
 	Soft     []corev1.Taint         `json:"soft,omitempty"`
 	Foreign  []corev1.Taint         `json:"foreign,omitempty"` // those of both kinds that are not Lifeboat's
-	Ours     []karmada.AddedTaint   `json:"ours,omitempty"`
+	Added    []karmada.AddedTaint   `json:"added,omitempty"`
 	Standing []string               `json:"standing,omitempty"` // every taint as "key:effect"
 	Drain    *karmada.Drain         `json:"drain,omitempty"`    // the order that stands on the cluster
 	Ordered  []karmada.OrderedTaint `json:"ordered,omitempty"`  // those that operators ordered
@@ -91,7 +91,7 @@ func (a clusterAssessor) AssessCluster(ctx context.Context, r AssessRequest) (As
 func assess(c karmada.Cluster, list []rules.Rule, r AssessRequest) Assessment {
 	out := Assessment{
 		UID: c.UID, Seen: c.ResourceVersion, Stopped: c.Stopped, Malformed: cmp.Or(c.Malformed, c.SoftMalformed), Turns: rules.TurnsOf(c),
-		ClusterView: ClusterView{Ours: c.Added, Drain: c.Drain, Ordered: c.Ordered, SoftUnreadable: c.SoftUnreadable},
+		ClusterView: ClusterView{Added: c.Added, Drain: c.Drain, Ordered: c.Ordered, SoftUnreadable: c.SoftUnreadable},
 	}
 	for _, t := range c.Taints {
 		out.Standing = append(out.Standing, t.Key+":"+string(t.Effect))

@@ -126,7 +126,7 @@ func TestNothingFollowsFromAnOptedOutCluster(t *testing.T) {
 	require.True(t, a.OptedOut)
 	require.Empty(t, matches(a))
 	require.Empty(t, a.Hard)
-	require.Len(t, a.Ours, 2, "what is Lifeboat's is still seen, so that it can go")
+	require.Len(t, a.Added, 2, "what is Lifeboat's is still seen, so that it can go")
 	p := b.policies(activities.PoliciesRequest{Cluster: "m1", UID: "uid-m1", Policies: []rules.Policy{{}}})
 	require.False(t, p.Dues[0].Affected)
 	require.Equal(t, activities.EvictNotAffected, b.evict().End)
@@ -213,14 +213,14 @@ func TestAnOptOutTakesTheEvacuationTaintAwayBesideAnOperatorsTaint(t *testing.T)
 	b.optOutCluster()
 	out := b.taint(untaint)
 	require.Empty(t, out.Refused)
-	require.Empty(t, out.Ours)
+	require.Empty(t, out.Added)
 	require.Equal(t, []string{"maintenance:NoExecute"}, out.Standing)
 	require.Empty(t, out.Foreign, "as the assessment says")
 	require.Empty(t, out.Hard)
 }
 
 // Rules: R4.1-28, R4.15-11.
-func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
+func TestOnlyLifeboatTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 	b := failing(t)
 	maintained(b)
 	require.Equal(t, reason.ConditionsMatch, b.taint(untaint).Refused, "its rule matches again")
@@ -230,7 +230,7 @@ func TestOnlyOurTaintsGoAndTheEvacuationTaintLast(t *testing.T) {
 	out := b.taint(untaint)
 	require.Equal(t, []string{karmada.EvacuatingTaintKey + ":NoSchedule", "maintenance:NoExecute"}, out.Standing,
 		"an operator's taint still makes bindings move")
-	require.Len(t, out.Ours, 1)
+	require.Len(t, out.Added, 1)
 
 	b.world.DropTaint("m1", "maintenance")
 	require.Empty(t, b.taint(untaint).Standing)
@@ -243,7 +243,7 @@ func TestAFailoverThatObservesRemovesNothingEither(t *testing.T) {
 	out := taintRow{ask: failoverObserves, refused: reason.ModeObserve}.run(t, b, activities.TaintRequest{
 		AssessRequest: m1, RemoveAll: true, EvenIfFailing: true,
 	})
-	require.Len(t, out.Ours, 2)
+	require.Len(t, out.Added, 2)
 }
 
 // Rules: R4.9-37, R4.9-38.
@@ -253,7 +253,7 @@ func TestAnOperatorsOrderRemovesWhatTheRulesWouldKeep(t *testing.T) {
 		AssessRequest: m1, Mode: rules.ModeEnforce, RemoveAll: true, EvenIfFailing: true,
 		StoppedBy: &karmada.StoppedBy{Who: "jane", Why: "it was us", FailoverID: "e1"},
 	})
-	require.Empty(t, out.Ours)
+	require.Empty(t, out.Added)
 	require.Equal(t, "jane", b.world.PeekCluster("m1").Stopped.Who)
 }
 
@@ -414,7 +414,7 @@ func TestTheEvacuationTaintIsPutOnlyBesideATaintThatMoves(t *testing.T) {
 	maintained(b)
 	r = b.taint(put)
 	require.Empty(t, r.Refused)
-	require.Len(t, r.Ours, 1)
+	require.Len(t, r.Added, 1)
 }
 
 const slowKey = "failover.example.org/slow"
@@ -477,8 +477,8 @@ func TestWhatIsGarbledIsNotOverwritten(t *testing.T) {
 	require.Equal(t, reason.ClusterRecovered, b.putSoft().Refused)
 	b.network(corev1.ConditionTrue)
 	out := b.taint(untaint)
-	require.Len(t, out.Ours, 1)
-	require.Equal(t, slowKey, out.Ours[0].Key)
+	require.Len(t, out.Added, 1)
+	require.Equal(t, slowKey, out.Added[0].Key)
 	a := b.assess(activities.AssessRequest{Cluster: "m1"})
 	require.True(t, a.SoftUnreadable)
 	require.Equal(t, "no list", a.Malformed)

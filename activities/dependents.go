@@ -257,7 +257,7 @@ func (d dependents) DropDependents(ctx context.Context, r DependentsRequest) (De
 
 func heldBy(b *karmada.Binding, r MigrationRef) bool {
 	task, _ := b.TaskFor(r.Cluster)
-	return b.Key != r.Key && task != nil && task.Ours() && slices.Contains(task.Others(), r.Owner)
+	return b.Key != r.Key && task != nil && task.IsLifeboat() && slices.Contains(task.Others(), r.Owner)
 }
 
 // leave takes the migration out of one dependent, or leaves its task to an operator.

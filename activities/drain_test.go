@@ -89,7 +89,7 @@ func TestNoEvictionIsWrittenAfterItsOrderHasEnded(t *testing.T) {
 			order.given(b)
 			r := b.taints()
 			r.Add = []rules.RuleObservation{order.follows}
-			require.Len(t, b.taint(r).Ours, 2)
+			require.Len(t, b.taint(r).Added, 2)
 			order.ended(b)
 			require.Equal(t, activities.EvictNotAffected, b.evict().End, "its taint still stands, its order does not")
 			require.Empty(t, b.world.Log("evict"))
@@ -192,7 +192,7 @@ func TestTheOrderOfATaintIsRecordedOrRefused(t *testing.T) {
 	others := func(c *karmada.Cluster) {
 		c.Taints = []corev1.Taint{{Key: "disks", Effect: corev1.TaintEffectNoExecute}}
 	}
-	ours := func(c *karmada.Cluster) {
+	own := func(c *karmada.Cluster) {
 		others(c)
 		c.Added = []karmada.AddedTaint{{Key: "disks", Effect: corev1.TaintEffectNoExecute, Rule: "disks"}}
 	}
@@ -206,7 +206,7 @@ func TestTheOrderOfATaintIsRecordedOrRefused(t *testing.T) {
 		"with another value": {
 			world: (*bench).orders, ask: func(_ *bench, r *activities.TaintRequest) { r.Order.Value = "x" }, refused: reason.TaintOrdered,
 		},
-		"a rule put it already":             {world: m1Is(ours), refused: reason.OursStands},
+		"a rule put it already":             {world: m1Is(own), refused: reason.OrphanFound},
 		"others put it already":             {world: m1Is(others), refused: reason.ForeignTaint},
 		"a cluster that nobody understands": {world: m1Is(func(c *karmada.Cluster) { c.Malformed = "bad" }), refused: reason.Malformed},
 		"a soft one where their list cannot be read": {

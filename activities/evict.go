@@ -279,8 +279,8 @@ func (out *EvictResult) ends(end EvictEnd, why reason.Reason, message string) (s
 // supported reports whether a taint still means a failure: a foreign one does as
 // long as it stands, Lifeboat's only while its rule matches.
 func supported(t corev1.Taint, c karmada.Cluster, matching map[rules.WindowKey]bool) bool {
-	at := slices.IndexFunc(c.Added, func(ours karmada.AddedTaint) bool {
-		return ours.Key == t.Key && ours.Effect == t.Effect
+	at := slices.IndexFunc(c.Added, func(added karmada.AddedTaint) bool {
+		return added.Key == t.Key && added.Effect == t.Effect
 	})
 	return at < 0 || matching[rules.KeyOf(c.Added[at])]
 }

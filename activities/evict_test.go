@@ -29,7 +29,7 @@ func TestAnEvictionIsOneWriteThatHoldsTheOldCopy(t *testing.T) {
 	after := b.world.Peek(appKey("app"))
 	require.Empty(t, after.Clusters)
 	require.Len(t, after.Tasks, 1)
-	require.True(t, after.Tasks[0].Ours() && *after.Tasks[0].SuppressDeletion)
+	require.True(t, after.Tasks[0].IsLifeboat() && *after.Tasks[0].SuppressDeletion)
 	require.Equal(t, "owner-1", after.Tasks[0].Message)
 	again := b.evict()
 	require.Equal(t, activities.EvictWritten, again.End, "a repeat is content with what stands")

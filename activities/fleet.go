@@ -108,23 +108,23 @@ func (a fleetAssessor) RecallPacer(ctx context.Context, r RecallRequest) (Recall
 	case memory.Known:
 		return Recall{Why: reason.None, Memo: memory.Memo}, nil
 	}
-	ours, err := a.anythingOfOurs(ctx)
+	found, err := a.hasLifeboatObject(ctx)
 	if err != nil {
 		return Recall{}, classify("look for", "anything of Lifeboat's", err)
 	}
-	if ours {
+	if found {
 		return Recall{Lost: true, Why: reason.StateLost}, nil
 	}
 	return Recall{Why: reason.FirstStart}, nil
 }
 
-func (a fleetAssessor) anythingOfOurs(ctx context.Context) (bool, error) {
+func (a fleetAssessor) hasLifeboatObject(ctx context.Context) (bool, error) {
 	fleet, err := a.Reader.Clusters(ctx)
 	if err != nil {
 		return false, err
 	}
 	for _, c := range fleet {
-		if c.CarriesOurs() && !c.OnlyCordoned() {
+		if c.HasLifeboatMark() && !c.OnlyCordoned() {
 			return true, nil
 		}
 	}

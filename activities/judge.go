@@ -45,7 +45,7 @@ func twoEvictors(b *karmada.Binding, cluster string) string {
 // judgeAlone is judgeMigration without the approval rules.
 func (j judge) judgeAlone(ctx context.Context, b *karmada.Binding, cluster string, ask ask) (Check, error) {
 	check := Check{Key: b.Key}
-	if task, _ := b.TaskFor(cluster); task != nil && task.Ours() {
+	if task, _ := b.TaskFor(cluster); task != nil && task.IsLifeboat() {
 		check.Held = task.OnItsWay()
 	}
 	if why := twoEvictors(b, cluster); why != "" {

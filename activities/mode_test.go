@@ -60,7 +60,7 @@ func TestAWorkerThatObservesOneClusterBeginsNothingThere(t *testing.T) {
 			b.world.SetReady("m1", true)
 			released := b.release(healthy(ref))
 			require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
-			require.Empty(t, b.taint(untaint).Ours)
+			require.Empty(t, b.taint(untaint).Added)
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestAWorkerBesideASecondEvictorBeginsNothingAndCleansUp(t *testing.T) {
 	b.world.SetReady("m1", true)
 	released := b.release(healthy(ref))
 	require.Equal(t, activities.ActDone, released.End, "what has begun is finished: %+v", released)
-	require.Empty(t, b.taint(untaint).Ours)
+	require.Empty(t, b.taint(untaint).Added)
 
 	evidence = ""
 	b.fail()

@@ -72,7 +72,7 @@ func (a orphanFinder) orphansAmong(ctx context.Context, r OrphanRequest, page []
 		b := &page[i]
 		out.Evicted = appendEvicted(out.Evicted, b, r.Cluster)
 		task, _ := b.TaskFor(r.Cluster)
-		if task == nil || !task.Ours() {
+		if task == nil || !task.IsLifeboat() {
 			continue
 		}
 		out.Banned = out.Banned || task.Bans()
@@ -128,7 +128,7 @@ func (a orphanFinder) taskStands(ctx context.Context, b *karmada.Binding, cluste
 		return false, classify("read binding", b.Key.String(), err)
 	}
 	task, _ := now.TaskFor(cluster)
-	return task != nil && task.Ours() && names(task), nil
+	return task != nil && task.IsLifeboat() && names(task), nil
 }
 
 // deadHolders finds those that hold a dependent and do not run. What is left to a

@@ -67,12 +67,12 @@ func (a restorer) cannotTakeBack(ctx context.Context, r RestoreRequest, b *karma
 	if task.PurgeMode == karmada.PurgeDirectly {
 		return "purge mode Directly: Karmada has begun to delete the old copy", nil
 	}
-	if r.OursGo && !r.Stopped {
+	if r.TaintsGo && !r.Stopped {
 		if why, err := a.failing(ctx, source); err != nil || why != "" {
 			return why, err
 		}
 	}
-	if why := unfit(source, r.OursGo); why != "" {
+	if why := unfit(source, r.TaintsGo); why != "" {
 		return why, nil
 	}
 	if v, err := a.definitionFree(ctx, b, r.joined(b)...); err != nil || !v.OK {
@@ -93,14 +93,14 @@ func (r RestoreRequest) joined(b *karmada.Binding) []string {
 }
 
 // unfit says what about a former cluster stands against its taking over again,
-// empty when nothing does. oursGo: Lifeboat's own taints go with the same act.
-func unfit(c karmada.Cluster, oursGo bool) string {
+// empty when nothing does. taintsGo: Lifeboat's own taints go with the same act.
+func unfit(c karmada.Cluster, taintsGo bool) string {
 	if c.Deleting || !c.Ready() {
 		return c.Name + " is not Ready"
 	}
 	hard, soft := karmada.Triggering(c.Taints)
 	for _, t := range append(hard, soft...) {
-		if !oursGo || !karmada.OursAdded(c, t) {
+		if !taintsGo || !karmada.IsLifeboatTaint(c, t) {
 			return fmt.Sprintf("%s carries taint %s", c.Name, t.ToString())
 		}
 	}

@@ -162,7 +162,7 @@ func (a tainter) planTaints(c karmada.Cluster, list []rules.Rule, r TaintRequest
 	if reason, why := a.planAdds(&w, r, asked); reason != "" {
 		return w, reason, why
 	}
-	w.Remove = ourRemovals(c, r)
+	w.Remove = recordedRemovals(c, r)
 	if r.EvenIfFailing {
 		return w, "", ""
 	}
@@ -272,9 +272,9 @@ func removalContradicted(remove []karmada.AddedTaint, matching map[rules.WindowK
 	return "", false
 }
 
-// ourRemovals are those of the requested removals that are Lifeboat's by the
+// recordedRemovals are those of the requested removals that are Lifeboat's by the
 // annotation. The evacuation taint stays while a triggering taint would.
-func ourRemovals(c karmada.Cluster, r TaintRequest) []karmada.AddedTaint {
+func recordedRemovals(c karmada.Cluster, r TaintRequest) []karmada.AddedTaint {
 	var out, evacuationTaints []karmada.AddedTaint
 	for _, t := range c.Added {
 		same := func(x karmada.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect }

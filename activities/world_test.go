@@ -305,7 +305,7 @@ func endOf(r reason.Reason) activities.ActEnd {
 func (b *bench) fail() {
 	b.t.Helper()
 	b.world.SetReady("m1", false)
-	require.Len(b.t, b.taint(b.taints()).Ours, 2)
+	require.Len(b.t, b.taint(b.taints()).Added, 2)
 }
 
 // taints asks for the taint of the rule and the evacuation taint.

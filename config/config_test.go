@@ -334,7 +334,7 @@ func TestAFileThatIsNoYAMLOrRepeatsAKeyIsRefused(t *testing.T) {
 	require.ErrorContains(t, fixtures.Err(Load(Sources{File: filepath.Join(t.TempDir(), "absent.yaml")})), "read configuration")
 }
 
-func TestVariablesOfAKubernetesServiceAreNotOurs(t *testing.T) {
+func TestVariablesOfAKubernetesServiceAreNotLifeboats(t *testing.T) {
 	alone(t)
 	t.Setenv("LIFEBOAT_WORKER_SERVICE_HOST", "10.0.0.1")
 	t.Setenv("LIFEBOAT_WORKER_PORT_9090_TCP_ADDR", "10.0.0.1")

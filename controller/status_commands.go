@@ -212,7 +212,7 @@ func (a *app) runHistory(cmd *cobra.Command, o *historyOptions) error {
 			return err
 		}
 	}
-	trail, err := readTrail(cmd, s.config, o.trail, o.Ours(s.config.Instance))
+	trail, err := readTrail(cmd, s.config, o.trail, o.Selects(s.config.Instance))
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (e *bindingEdit) change(item *json.RawMessage, fields map[string]any) {
 func (e *bindingEdit) refuseForeign(beside ...string) {
 	for _, task := range e.binding.Tasks {
 		allowed := slices.Contains(beside, task.Producer) && task.PurgeMode != karmada.PurgeDirectly
-		if task.FromCluster == e.cluster && !task.Ours() && !allowed {
+		if task.FromCluster == e.cluster && !task.IsLifeboat() && !allowed {
 			e.refuse("a task of producer %q for %s stands", task.Producer, e.cluster)
 		}
 	}
@@ -132,7 +132,7 @@ func (e *bindingEdit) takeBack(former karmada.TargetCluster) {
 	rest := *e.binding
 	rest.Tasks, e.tasks = nil, nil
 	for i, task := range e.binding.Tasks {
-		if task.FromCluster != former.Name || !task.Ours() {
+		if task.FromCluster != former.Name || !task.IsLifeboat() {
 			rest.Tasks, e.tasks = append(rest.Tasks, task), append(e.tasks, e.binding.RawTasks[i])
 		}
 	}
@@ -161,8 +161,8 @@ type hold struct {
 // putTask makes sure that there is exactly one Lifeboat task for the cluster: it refreshes a
 // standing one, or appends a new one.
 func (e *bindingEdit) putTask(h hold) {
-	ours := e.ours()
-	if len(ours) == 0 {
+	indexes := e.lifeboatTasks()
+	if len(indexes) == 0 {
 		e.appendTask(h)
 		return
 	}
@@ -179,13 +179,13 @@ func (e *bindingEdit) putTask(h hold) {
 	if len(h.state) > 0 {
 		fields["preservedLabelState"] = h.state
 	}
-	if task := e.binding.Tasks[ours[0]]; !task.Owned() {
+	if task := e.binding.Tasks[indexes[0]]; !task.Owned() {
 		e.takeOver(task, h, fields)
 	}
-	e.changeTask(ours, fields)
+	e.changeTask(indexes, fields)
 	if len(h.state) > 0 { // Karmada passes on the state of the last task only
-		task := e.tasks[ours[0]]
-		e.tasks = append(slices.Delete(e.tasks, ours[0], ours[0]+1), task)
+		task := e.tasks[indexes[0]]
+		e.tasks = append(slices.Delete(e.tasks, indexes[0], indexes[0]+1), task)
 	}
 }
 
@@ -223,9 +223,9 @@ func (e *bindingEdit) before(h hold) []string {
 }
 
 // changeTask sets fields of the first of Lifeboat's tasks and drops any further one.
-func (e *bindingEdit) changeTask(ours []int, fields map[string]any) {
-	e.change(&e.tasks[ours[0]], fields)
-	e.dropTasks(ours[1:])
+func (e *bindingEdit) changeTask(indexes []int, fields map[string]any) {
+	e.change(&e.tasks[indexes[0]], fields)
+	e.dropTasks(indexes[1:])
 }
 
 func (e *bindingEdit) appendTask(h hold) {
@@ -248,11 +248,11 @@ func (e *bindingEdit) dropTasks(indexes []int) {
 	}
 }
 
-// ours are the indexes of Lifeboat's tasks for the cluster: one, unless another writer added
+// lifeboatTasks are the indexes of Lifeboat's tasks for the cluster: one, unless another writer added
 // more.
-func (e *bindingEdit) ours() (indexes []int) {
+func (e *bindingEdit) lifeboatTasks() (indexes []int) {
 	for i, task := range e.binding.Tasks {
-		if task.FromCluster == e.cluster && task.Ours() {
+		if task.FromCluster == e.cluster && task.IsLifeboat() {
 			indexes = append(indexes, i)
 		}
 	}
@@ -263,7 +263,7 @@ func (e *bindingEdit) ours() (indexes []int) {
 // too stay in the message.
 func (e *bindingEdit) owner(own string) string {
 	task, _ := e.binding.TaskFor(e.cluster)
-	if task == nil || !task.Ours() || len(task.Others()) == 0 {
+	if task == nil || !task.IsLifeboat() || len(task.Others()) == 0 {
 		return cut(own)
 	}
 	message, fits := karmada.HoldersMessage(append([]string{own}, task.Others()...))
@@ -276,20 +276,20 @@ func (e *bindingEdit) owner(own string) string {
 // letGo removes the binding's own migration from Lifeboat's task. The task stays while parents
 // of the binding hold it.
 func (e *bindingEdit) letGo() {
-	ours := e.ours()
-	if len(ours) == 0 {
+	indexes := e.lifeboatTasks()
+	if len(indexes) == 0 {
 		return
 	}
 	e.endReschedule()
-	task := e.binding.Tasks[ours[0]]
+	task := e.binding.Tasks[indexes[0]]
 	others := task.Others()
 	switch {
 	case task.ForDependent():
 	case len(others) == 0:
-		e.dropTasks(ours)
+		e.dropTasks(indexes)
 	default:
 		message, _ := karmada.HoldersMessage(others)
-		e.changeTask(ours, map[string]any{"message": message, "reason": karmada.TaskReasonDependent})
+		e.changeTask(indexes, map[string]any{"message": message, "reason": karmada.TaskReasonDependent})
 	}
 }
 

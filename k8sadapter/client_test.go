@@ -123,7 +123,7 @@ func TestAWriteReturnsTheObjectAsItStandsAfterIt(t *testing.T) {
 	target, _ := evicted.Target("m1")
 	assert.Nil(t, target)
 	task, _ := evicted.TaskFor("m1")
-	assert.True(t, task.Ours())
+	assert.True(t, task.IsLifeboat())
 	server.mutex.Lock()
 	assert.Equal(t, []string{"GET " + rbPath, "PATCH " + rbPath + "?fieldManager=lifeboat"}, server.requests)
 	server.objects[rbPath] = held // somebody wrote meanwhile

@@ -76,7 +76,7 @@ func TestARecordedHoldIsReadInFull(t *testing.T) {
 		if b.Key.Name != "div-deployment" || task == nil || task.CreationTimestamp == nil {
 			continue
 		}
-		assert.True(t, task.Ours())
+		assert.True(t, task.IsLifeboat())
 		assert.Equal(t, karmada.PurgeGracefully, task.PurgeMode)
 		assert.Equal(t, []string{"member1", "member2"}, task.ClustersBeforeFailover)
 		assert.True(t, *task.SuppressDeletion)

@@ -70,14 +70,14 @@ func foreignBinding(t require.TestingT, raw []byte) object {
 }
 
 // without drops items of a list; an absent list is an empty one.
-func without(parent object, field string, ours func(object) bool) {
+func without(parent object, field string, own func(object) bool) {
 	list, isList := parent[field].([]any)
 	if !isList {
 		list = []any{}
 	}
 	parent[field] = slices.DeleteFunc(list, func(item any) bool {
 		fields, isObject := item.(object)
-		return isObject && ours(fields)
+		return isObject && own(fields)
 	})
 }
 
@@ -92,10 +92,10 @@ func part(o object, name string) object {
 
 // checkBinding is what must be true of a binding after a write.
 func checkBinding(t require.TestingT, write string, after karmada.Binding) {
-	ours := 0
+	own := 0
 	for _, task := range after.Tasks {
-		if task.FromCluster == "m1" && task.Ours() {
-			ours++
+		if task.FromCluster == "m1" && task.IsLifeboat() {
+			own++
 			assert.True(t, write == "mark" || write == "enter a holder" || *task.SuppressDeletion)
 		}
 	}
@@ -103,14 +103,14 @@ func checkBinding(t require.TestingT, write string, after karmada.Binding) {
 	switch write {
 	case "evict":
 		assert.Nil(t, target)
-		assert.Equal(t, 1, ours)
+		assert.Equal(t, 1, own)
 	case "hold", "mark", "enter a holder":
-		assert.Equal(t, 1, ours)
+		assert.Equal(t, 1, own)
 	case "restore":
 		assert.NotNil(t, target)
-		assert.Zero(t, ours)
+		assert.Zero(t, own)
 	case "release", "drop the last holder":
-		assert.Zero(t, ours)
+		assert.Zero(t, own)
 	}
 }
 
@@ -186,7 +186,7 @@ func foreignCluster(t require.TestingT, raw []byte, foreign func(object) bool) o
 }
 
 // Rules: R4.1-27, R4.1-29, R4.1-30, R4.1-31.
-func TestNoTaintWriteChangesWhatIsNotOurs(t *testing.T) {
+func TestNoTaintWriteChangesWhatIsNotLifeboats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := fixtures.Must(json.Marshal(anyCluster(t)))(t)
 		c := DecodeCluster(before)
@@ -197,7 +197,7 @@ func TestNoTaintWriteChangesWhatIsNotOurs(t *testing.T) {
 		isForeign := func(item object) bool {
 			taint := corev1.Taint{Key: text(item["key"]), Effect: corev1.TaintEffect(text(item["effect"]))}
 			stood := slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.MatchTaint(&taint) })
-			return stood && !recordedAsOurs(c, taint) || karmadasOwn(taint.Key, taint.Effect)
+			return stood && !isRecorded(c, taint) || karmadasOwn(taint.Key, taint.Effect)
 		}
 		assert.Equal(t, foreignCluster(t, before, isForeign), foreignCluster(t, after, isForeign))
 
@@ -209,10 +209,10 @@ func TestNoTaintWriteChangesWhatIsNotOurs(t *testing.T) {
 			}), "what was to be added stands")
 			added := corev1.Taint{Key: taint.Key, Effect: taint.Effect}
 			theirs := isForeign(object{"key": taint.Key, "effect": string(taint.Effect)})
-			assert.Equal(t, !theirs, recordedAsOurs(result, added), "what others put stays theirs")
+			assert.Equal(t, !theirs, isRecorded(result, added), "what others put stays theirs")
 		}
 		for _, taint := range w.Remove {
-			assert.False(t, recordedAsOurs(result, corev1.Taint{Key: taint.Key, Effect: taint.Effect}) &&
+			assert.False(t, isRecorded(result, corev1.Taint{Key: taint.Key, Effect: taint.Effect}) &&
 				!karmadasOwn(taint.Key, taint.Effect), "what was removed is no longer recorded")
 		}
 	})
@@ -223,7 +223,7 @@ func text(value any) string {
 	return s
 }
 
-func recordedAsOurs(c karmada.Cluster, taint corev1.Taint) bool {
+func isRecorded(c karmada.Cluster, taint corev1.Taint) bool {
 	return slices.ContainsFunc(c.Added, func(x karmada.AddedTaint) bool { return x.Key == taint.Key && x.Effect == taint.Effect })
 }
 
@@ -290,7 +290,7 @@ func FuzzDecodeCluster(f *testing.F) {
 		if stored(raw) && c.Malformed == "" && c.SoftMalformed == "" {
 			after := fixtures.Must(json.Marshal(applied(t, raw, patch)))(t)
 			theirs := func(item object) bool {
-				return !recordedAsOurs(c, corev1.Taint{Key: text(item["key"]), Effect: corev1.TaintEffect(text(item["effect"]))}) && text(item["key"]) != "a"
+				return !isRecorded(c, corev1.Taint{Key: text(item["key"]), Effect: corev1.TaintEffect(text(item["effect"]))}) && text(item["key"]) != "a"
 			}
 			require.Equal(t, foreignCluster(t, raw, theirs), foreignCluster(t, after, theirs))
 		}
@@ -335,7 +335,7 @@ func FuzzClusterAnnotations(f *testing.F) {
 			return
 		}
 		after := DecodeCluster(fixtures.Must(json.Marshal(applied(t, raw, patch)))(t))
-		require.Equal(t, recordedAsOurs(c, corev1.Taint{Key: "theirs", Effect: "NoExecute"}), len(after.RawTaints) < 2, "a taint goes when the record says that it is Lifeboat's")
+		require.Equal(t, isRecorded(c, corev1.Taint{Key: "theirs", Effect: "NoExecute"}), len(after.RawTaints) < 2, "a taint goes when the record says that it is Lifeboat's")
 		require.Nil(t, after.Drain)
 	})
 }

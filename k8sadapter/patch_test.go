@@ -93,7 +93,7 @@ func decoded(t *testing.T, raw string) *karmada.Binding {
 }
 
 // Rules: R4.7-7, R4.7-8, R4.7-9, R4.7-13.
-func TestEachBindingWriteIsOnePatchOfOurFieldsOnly(t *testing.T) {
+func TestEachBindingWriteIsOnePatchOfLifeboatFieldsOnly(t *testing.T) {
 	putBack := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m2","replicas":1},{"name":"m1","replicas":1}]`, 1)
 	grown := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[{"name":"m5","replicas":1},{"name":"m2","replicas":3,"later":1}]`, 1)
 	emptied := strings.Replace(heldAlone, `[{"name":"m2","replicas":1}]`, `[]`, 1)
@@ -237,7 +237,7 @@ const tainted = `{
     {"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}]}}`
 
 // Rules: R4.1-27, R4.1-28, R4.1-29, R4.2-3.
-func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfOurs(t *testing.T) {
+func TestEachTaintWriteTouchesOnlyTaintsAndAnnotationsOfLifeboat(t *testing.T) {
 	const others = `{"key":"cluster.karmada.io/not-ready","effect":"NoSchedule","timeAdded":"2026-01-01T00:00:00Z"},` +
 		`{"key":"operator","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z","later":1}`
 	const down = `{"key":"down","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}`
@@ -605,9 +605,9 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		stands string
-		ours   int // Lifeboat tasks for m1 after the write
+		own    int // Lifeboat tasks for m1 after the write
 	}{
-		"evict": {stands: shared, ours: 1}, "hold": {stands: shared, ours: 1}, "mark": {stands: heldAlone, ours: 1},
+		"evict": {stands: shared, own: 1}, "hold": {stands: shared, own: 1}, "mark": {stands: heldAlone, own: 1},
 		"release": {stands: heldAlone}, "restore": {stands: heldAlone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -631,9 +631,9 @@ func TestKarmada7302ConcurrentWritersDropNoTask(t *testing.T) {
 
 			read = fixtures.Must(client.Binding(t.Context(), key))(t)
 			after := fixtures.Must(send(t.Context(), client, bindingWrites[name](&read)))(t)
-			require.Len(t, after.Tasks, others+1+c.ours, "every task of others, the new one too, and Lifeboat's: %+v", after.Tasks)
+			require.Len(t, after.Tasks, others+1+c.own, "every task of others, the new one too, and Lifeboat's: %+v", after.Tasks)
 			_, at := after.TaskFor("m1")
-			require.Equal(t, c.ours == 1, at >= 0)
+			require.Equal(t, c.own == 1, at >= 0)
 			require.Contains(t, server.objects[rbPath], `"gracePeriodSeconds":9`, "with the fields that we do not know")
 		})
 	}

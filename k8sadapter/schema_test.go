@@ -227,7 +227,7 @@ func understoodOrSaid(t require.TestingT, before []byte, written map[string]int)
 // not understand; and whatever it is, a write changes Lifeboat's fields alone.
 //
 // Rules: R4.7-9.
-func TestKarmada7184NoBindingWriteChangesWhatIsNotOurs(t *testing.T) {
+func TestKarmada7184NoBindingWriteChangesWhatIsNotLifeboats(t *testing.T) {
 	for _, file := range []string{"work.karmada.io_resourcebindings.yaml", "work.karmada.io_clusterresourcebindings.yaml"} {
 		t.Run(file, func(t *testing.T) {
 			schema := crdSchema(t, file, "v1alpha2")

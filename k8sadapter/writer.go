@@ -42,7 +42,7 @@ func (c *Client) Evict(ctx context.Context, w activities.EvictWrite) (karmada.Bi
 		held := hold{owner: w.Owner, now: w.Now, purge: w.Purge, state: w.State}
 		if removed := e.removeTarget(); removed != nil {
 			held.replicas = &removed.Replicas
-		} else if len(e.ours()) == 0 {
+		} else if len(e.lifeboatTasks()) == 0 {
 			e.refuse("%s is no target of it", w.Cluster)
 		}
 		e.putTask(held)
@@ -86,8 +86,8 @@ func (c *Client) Release(ctx context.Context, w activities.ReleaseWrite) (karmad
 // Mark changes reason and owner of Lifeboat's task; without one it is an ErrInvalid.
 func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Binding, error) {
 	return c.patchBinding(ctx, "mark task for", w.Binding, w.Cluster, func(e *bindingEdit) {
-		ours := e.ours()
-		if len(ours) == 0 {
+		indexes := e.lifeboatTasks()
+		if len(indexes) == 0 {
 			e.refuse("no Lifeboat task for %s stands", w.Cluster)
 			return
 		}
@@ -98,7 +98,7 @@ func (c *Client) Mark(ctx context.Context, w activities.MarkWrite) (karmada.Bind
 		if w.Owner != "" {
 			fields["message"] = e.owner(w.Owner)
 		}
-		e.changeTask(ours, fields)
+		e.changeTask(indexes, fields)
 		if w.Purge == karmada.PurgeDirectly {
 			e.endReschedule()
 		}
@@ -111,17 +111,17 @@ func (c *Client) Holders(ctx context.Context, w activities.HoldersWrite) (karmad
 	return c.patchBinding(ctx, "set the holders on", w.Binding, w.Cluster, func(e *bindingEdit) {
 		e.refuseForeign()
 		message, fits := karmada.HoldersMessage(w.Holders)
-		ours := e.ours()
+		indexes := e.lifeboatTasks()
 		switch {
 		case !fits:
 			e.refuse("%d holders do not fit into a task's message", len(w.Holders))
 		case len(w.Holders) == 0:
-			e.dropTasks(ours)
+			e.dropTasks(indexes)
 			e.endReschedule()
-		case len(ours) == 0 || e.binding.Tasks[ours[0]].Bans():
+		case len(indexes) == 0 || e.binding.Tasks[indexes[0]].Bans():
 			e.putTask(hold{owner: message, reason: karmada.TaskReasonDependent, now: w.Now})
 		default:
-			e.changeTask(ours, map[string]any{"message": message})
+			e.changeTask(indexes, map[string]any{"message": message})
 		}
 	})
 }

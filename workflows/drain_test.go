@@ -276,8 +276,8 @@ func TestAFailureInMidDrainGoesOnAfterTheDrain(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		c := s.world.PeekCluster("m1")
 		require.Nil(t, c.Drain)
-		require.True(t, karmada.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
-		require.False(t, karmada.OursAdded(c, corev1.Taint{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}))
+		require.True(t, karmada.IsLifeboatTaint(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
+		require.False(t, karmada.IsLifeboatTaint(c, corev1.Taint{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}))
 	})
 	s.at(5*time.Minute, func() { s.world.SetReady("m1", true) })
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
@@ -501,9 +501,9 @@ func TestUntaintLeavesWhatARuleAndWhatOthersPut(t *testing.T) {
 	s.at(4*time.Minute, func() {
 		c := s.world.PeekCluster("m1")
 		require.Empty(t, c.Ordered)
-		require.True(t, karmada.OursAdded(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
+		require.True(t, karmada.IsLifeboatTaint(c, corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's taint stays")
 		require.Equal(t, "theirs", karmada.Foreign(c)[0].Key)
-		require.False(t, karmada.OursAdded(c, corev1.Taint{Key: "disks", Effect: corev1.TaintEffectNoExecute}))
+		require.False(t, karmada.IsLifeboatTaint(c, corev1.Taint{Key: "disks", Effect: corev1.TaintEffectNoExecute}))
 		s.world.DropTaint("m1", "theirs")
 		s.world.SetReady("m1", true)
 	})

@@ -115,7 +115,7 @@ func TestTheLastCopyIsHeldBesideTheTaskOfTheTaintManager(t *testing.T) {
 				b, _ := s.world.Binding(t.Context(), last)
 				require.Len(t, b.Tasks, 2)
 				require.Equal(t, karmada.TaintManager, b.Tasks[0].Producer, "theirs stays as it was")
-				require.True(t, b.Tasks[1].Ours())
+				require.True(t, b.Tasks[1].IsLifeboat())
 				require.Equal(t, s.migration(last), b.Tasks[1].Message)
 				require.NotNil(t, s.status().Paused)
 				for _, key := range []karmada.BindingKey{served, direct, optedOut} {

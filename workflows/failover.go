@@ -188,8 +188,8 @@ type Migration struct {
 	Ordered *MigrationOrder `json:"ordered,omitempty"`
 	// RefusedID is the order that it refused last.
 	RefusedID string `json:"refusedID,omitempty"`
-	// Ours: this failover started it, at the moment Since.
-	Ours bool `json:"ours,omitempty"`
+	// StartedHere: this failover started it, at the moment Since.
+	StartedHere bool `json:"startedHere,omitempty"`
 	// Again: affected again while this runs; looked at when it reports.
 	Again bool `json:"again,omitempty"`
 }
@@ -224,7 +224,7 @@ func (m *Migration) CalledOff(r activities.MigrationReport) activities.Migration
 
 // EndsAnother reports whether a report is the end of an earlier migration of the binding, delivered once more.
 func (m *Migration) EndsAnother(r activities.MigrationReport) bool {
-	return m.Ours && r.Result != nil && !r.Asked.IsZero() && !r.Asked.Equal(m.Since)
+	return m.StartedHere && r.Result != nil && !r.Asked.IsZero() && !r.Asked.Equal(m.Since)
 }
 
 // Progressed takes what a migration reports of itself.

@@ -47,7 +47,7 @@ func TestAPolicysTaintGoesByTheConditionsThatRemoveItAndNotBefore(t *testing.T) 
 	require.GreaterOrEqual(t, writes[len(writes)-1].At.Sub(storyBegins), 20*time.Minute+wellFor)
 }
 
-// In Karmada the taints of a deleted policy stay for ever. Ours do not: nobody else
+// In Karmada the taints of a deleted policy stay for ever. Lifeboat's do not: nobody else
 // would take them away.
 //
 // Rules: R4.1-23.
@@ -141,7 +141,7 @@ func TestATaintThatAnOperatorPutByTheKeyOfARuleStaysTheOperators(t *testing.T) {
 	s.at(10*time.Minute, func() {
 		require.Len(t, s.hard(), 1)
 		require.Equal(t, "by-hand", s.hard()[0].Value)
-		require.False(t, karmada.OursAdded(s.world.PeekCluster("m1"), s.hard()[0]))
+		require.False(t, karmada.IsLifeboatTaint(s.world.PeekCluster("m1"), s.hard()[0]))
 		s.world.DropTaint("m1", taintKey)
 	})
 	require.Equal(t, map[string]phase.Outcome{"app": "Migrated"}, outcomes(s.play()))
@@ -205,7 +205,7 @@ func TestKarmada7431UnknownNeitherStartsNorResetsTheWindow(t *testing.T) {
 // A rotated secret makes Karmada say Ready=False by a reason that speaks of us.
 //
 // Rules: R4.1-32.
-func TestKarmada7408OurOwnCredentialsNeverConfirmAFailure(t *testing.T) {
+func TestKarmada7408ItsOwnCredentialsNeverConfirmAFailure(t *testing.T) {
 	s, _ := outage(t, 30*time.Minute)
 	s.at(30*time.Second, func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) { c.Conditions[0].Reason = "StatusCollectionFailed" })
@@ -879,7 +879,7 @@ func TestAnOperatorOverrulesTheExternalProbeWithATaint(t *testing.T) {
 	s.at(10*time.Minute, func() { s.taints(workflows.UpdateTaint, "outage:NoExecute") })
 	s.at(15*time.Minute, func() {
 		require.Len(t, s.world.Log("evict"), 1)
-		require.False(t, karmada.OursAdded(s.world.PeekCluster("m1"), corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's own taint is not put")
+		require.False(t, karmada.IsLifeboatTaint(s.world.PeekCluster("m1"), corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute}), "the rule's own taint is not put")
 	})
 	s.at(20*time.Minute, func() {
 		s.world.SetReady("m1", true)

@@ -293,12 +293,12 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 	s.softRule(time.Second, time.Second)
 	s.bindSoftly("slow", "3600")
 	s.network(corev1.ConditionFalse)
-	var ours corev1.Taint
+	var own corev1.Taint
 	s.at(2*time.Minute, func() {
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
 			_, soft := karmada.Triggering(c.Taints)
 			require.Len(t, soft, 1)
-			ours = soft[0]
+			own = soft[0]
 			c.Taints = slices.DeleteFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == softKey })
 			c.SoftMalformed, c.SoftUnreadable = "soft-taints: not a list", true
 		})
@@ -311,7 +311,7 @@ func TestACancelWaitsForASoftTaintThatCannotBeTakenAwayYet(t *testing.T) {
 		require.Len(t, c.Added, 1, "the evacuation taint has gone, Lifeboat's record of the soft taint has not")
 		require.NotNil(t, c.Stopped)
 		s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
-			c.Taints, c.SoftMalformed, c.SoftUnreadable = append(c.Taints, ours), "", false
+			c.Taints, c.SoftMalformed, c.SoftUnreadable = append(c.Taints, own), "", false
 		})
 	})
 	r := s.playTo(phase.FailoverCancelled)

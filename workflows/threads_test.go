@@ -70,14 +70,14 @@ func TestKarmada6951And1640And1717WhatOthersMoveIsToldAsTheirs(t *testing.T) {
 		b.Placement.ReplicaScheduling.Type = karmada.SchedulingDivided
 		b.Clusters[0].Replicas, b.Clusters[1].Replicas = 1, 1
 	})
-	s.bind("ours", []string{"m1"}, "m1", "m2")
+	s.bind("own", []string{"m1"}, "m1", "m2")
 	s.outage(6 * time.Minute)
 	s.at(addAfter+time.Minute, func() {
 		for _, key := range []karmada.BindingKey{whole, shared} {
 			s.returns(key, "m2")
 		}
 	})
-	require.Equal(t, map[string]phase.Outcome{"whole": "MovedByOthers", "shared": "MovedByOthers", "ours": "Migrated"}, outcomes(s.play()))
+	require.Equal(t, map[string]phase.Outcome{"whole": "MovedByOthers", "shared": "MovedByOthers", "own": "Migrated"}, outcomes(s.play()))
 	for _, w := range s.world.Log("") {
 		require.NotContains(t, []string{whole.String(), shared.String()}, w.Binding, "%+v", w)
 	}

@@ -61,7 +61,7 @@ func (s *FailoverStatus) View(now time.Time) view.Failover {
 func (s *FailoverState) Evidence(judged time.Time) rules.Evidence {
 	c := &s.Cluster
 	return rules.Evidence{
-		Windows: s.Windows, Judged: judged, Ours: c.Ours, Foreign: c.Foreign, Standing: c.Standing, Virtual: s.Virtual, SoftUnreadable: c.SoftUnreadable,
+		Windows: s.Windows, Judged: judged, Added: c.Added, Foreign: c.Foreign, Standing: c.Standing, Virtual: s.Virtual, SoftUnreadable: c.SoftUnreadable,
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *FailoverStatus) why() string {
 	for _, t := range s.Cluster.Foreign {
 		parts = append(parts, fmt.Sprintf("taint %s:%s put by others", t.Key, t.Effect))
 	}
-	for _, t := range s.Cluster.Ours {
+	for _, t := range s.Cluster.Added {
 		if t.Rule != "" {
 			parts = append(parts, fmt.Sprintf("taint %s:%s %s", t.Key, t.Effect, rules.RuleTitle(t.Rule)))
 		}

@@ -178,7 +178,7 @@ func TestWith_ApplicationOnlyInTheTrail(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
-	ours := HistoryRequest{Binding: key("web")}.Ours("")
-	require.True(t, ours(&records[0]))
-	require.False(t, ours(&cluster))
+	own := HistoryRequest{Binding: key("web")}.Selects("")
+	require.True(t, own(&records[0]))
+	require.False(t, own(&cluster))
 }

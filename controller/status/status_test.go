@@ -586,12 +586,12 @@ func TestWith_MergesReportAndTrail(t *testing.T) {
 	require.Equal(t, "older", failovers[1].FailoverID)
 	require.Len(t, Source{Instance: "eu"}.With(t.Context(), nil, records, HistoryRequest{Most: 1}), 1)
 
-	ours := HistoryRequest{Cluster: "member1"}.Ours("eu")
-	require.True(t, ours(&records[0]))
-	require.False(t, ours(&record.Audit{Instance: "us", Cluster: "member1", FailoverID: "x"}))
-	require.False(t, ours(&record.Audit{Instance: "eu", Cluster: "member2", FailoverID: "x"}))
-	require.True(t, ours(&record.Audit{Instance: "eu"}), "the pacer's, which concerns them all")
-	require.False(t, ours(&record.Audit{Instance: "us"}))
+	own := HistoryRequest{Cluster: "member1"}.Selects("eu")
+	require.True(t, own(&records[0]))
+	require.False(t, own(&record.Audit{Instance: "us", Cluster: "member1", FailoverID: "x"}))
+	require.False(t, own(&record.Audit{Instance: "eu", Cluster: "member2", FailoverID: "x"}))
+	require.True(t, own(&record.Audit{Instance: "eu"}), "the pacer's, which concerns them all")
+	require.False(t, own(&record.Audit{Instance: "us"}))
 }
 
 // Rules: R4.16-7.

@@ -12,8 +12,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// Ours selects the records of this installation's pacer, and of its failovers, of one cluster if it is named.
-func (r HistoryRequest) Ours(instance string) func(*record.Audit) bool {
+// Selects selects the records of this installation's pacer, and of its failovers, of one cluster if it is named.
+func (r HistoryRequest) Selects(instance string) func(*record.Audit) bool {
 	return func(x *record.Audit) bool {
 		return x.Instance == instance && (ofPacer(x) || x.FailoverID != "" && (r.Cluster == "" || x.Cluster == r.Cluster) &&
 			(r.Binding.Name == "" || slices.Contains(x.Bindings, r.Binding.String())))

@@ -94,7 +94,7 @@ func (s *orphanSearch) clusters(ctx context.Context) error {
 		return fmt.Errorf("list clusters: %w", err)
 	}
 	for _, c := range fleet {
-		if s.only != "" && c.Name != s.only || !c.CarriesOurs() {
+		if s.only != "" && c.Name != s.only || !c.HasLifeboatMark() {
 			continue
 		}
 		running, err := s.runs(ctx, workflows.ClusterFailoverID(s.instance, c.Name))
@@ -102,14 +102,14 @@ func (s *orphanSearch) clusters(ctx context.Context) error {
 			return err
 		}
 		if !running {
-			s.orphan(c.Name).OnCluster = oursOn(c)
+			s.orphan(c.Name).OnCluster = marksOn(c)
 		}
 	}
 	return nil
 }
 
-// oursOn names Lifeboat's taints and annotations on a cluster.
-func oursOn(c karmada.Cluster) []string {
+// marksOn names Lifeboat's taints and annotations on a cluster.
+func marksOn(c karmada.Cluster) []string {
 	out := reason.Texts(c.Added, func(t karmada.AddedTaint) string { return "taint " + t.Key + ":" + string(t.Effect) })
 	if c.Stopped != nil {
 		out = append(out, "annotation "+karmada.AnnotationStoppedBy)

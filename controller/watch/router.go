@@ -156,7 +156,7 @@ func (d *Router) signal(name string) {
 func (d *Router) suspected(list []rules.Rule, c karmada.Cluster) bool {
 	suspected, _ := rules.NeedsFailover(list, c, d.externalProbe.Result(c.Name))
 	if suspected && rules.OptedOut(c.Annotations) {
-		return c.CarriesOurs()
+		return c.HasLifeboatMark()
 	}
 	return suspected
 }

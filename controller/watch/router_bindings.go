@@ -227,7 +227,7 @@ func observe(b *karmada.Binding) observed {
 		if task.Producer == karmada.TaintManager {
 			s.evicted = append(s.evicted, task.FromCluster)
 		}
-		if task.Ours() {
+		if task.IsLifeboat() {
 			free := task.LeftForGood()
 			if owner := task.Owner(); owner != "" || !task.ForDependent() {
 				s.holds = append(s.holds, hold{

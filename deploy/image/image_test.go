@@ -282,8 +282,8 @@ func TestAnEngineIsGivenEveryFolderOfTheProduct(t *testing.T) {
 	out := must(cmd.Output())(t)
 	given := sources(t)
 	for line := range strings.Lines(string(out)) {
-		ours, ok := strings.CutPrefix(strings.TrimSpace(line), "github.com/lifeboat-failover/lifeboat/")
-		if folder, _, _ := strings.Cut(ours, "/"); ok {
+		own, ok := strings.CutPrefix(strings.TrimSpace(line), "github.com/lifeboat-failover/lifeboat/")
+		if folder, _, _ := strings.Cut(own, "/"); ok {
 			require.Contains(t, given, folder)
 		}
 	}

@@ -92,7 +92,7 @@ const ConditionReady = "Ready"
 func (c Cluster) OnlyCordoned() bool {
 	others := slices.ContainsFunc(c.Added, func(t AddedTaint) bool { return t.Rule == "" || Triggers(t.Effect) })
 	c.Added = nil
-	return !others && !c.CarriesOurs()
+	return !others && !c.HasLifeboatMark()
 }
 
 // Writable reports whether taints of an effect can be put and taken away now.
@@ -133,8 +133,8 @@ func (c Cluster) ReadyCondition() *Condition {
 	return find(c.Conditions, func(cond Condition) bool { return cond.Type == ConditionReady })
 }
 
-// CarriesOurs reports whether a taint or a Lifeboat annotation stands on a cluster.
-func (c Cluster) CarriesOurs() bool {
+// HasLifeboatMark reports whether a taint or a Lifeboat annotation stands on a cluster.
+func (c Cluster) HasLifeboatMark() bool {
 	return len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil && !c.Drain.Deletion
 }
 

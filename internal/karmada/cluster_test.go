@@ -74,16 +74,16 @@ func TestATaintIsReadAsKubectlWritesIt(t *testing.T) {
 }
 
 // Rules: R4.1-28, R4.2-2.
-func TestOursIsOnlyWhatTheAnnotationLists(t *testing.T) {
-	ours, theirs := fixtures.NoExecute("ours", fixtures.T0), fixtures.NoExecute("theirs", fixtures.T0)
-	c := fixtures.Cluster("m1", fixtures.Tainted(ours, theirs, fixtures.NoSchedule("ours"), fixtures.SoftTaint("soft", fixtures.T0)), func(c *karmada.Cluster) {
-		c.Added = []karmada.AddedTaint{{Key: "ours", Effect: corev1.TaintEffectNoExecute}}
+func TestLifeboatTaintIsOnlyWhatTheAnnotationLists(t *testing.T) {
+	own, theirs := fixtures.NoExecute("own", fixtures.T0), fixtures.NoExecute("theirs", fixtures.T0)
+	c := fixtures.Cluster("m1", fixtures.Tainted(own, theirs, fixtures.NoSchedule("own"), fixtures.SoftTaint("soft", fixtures.T0)), func(c *karmada.Cluster) {
+		c.Added = []karmada.AddedTaint{{Key: "own", Effect: corev1.TaintEffectNoExecute}}
 	})
-	require.True(t, karmada.OursAdded(c, ours))
-	require.False(t, karmada.OursAdded(c, fixtures.NoSchedule("ours")), "another effect is another taint")
+	require.True(t, karmada.IsLifeboatTaint(c, own))
+	require.False(t, karmada.IsLifeboatTaint(c, fixtures.NoSchedule("own")), "another effect is another taint")
 	require.Equal(t, []corev1.Taint{theirs, fixtures.SoftTaint("soft", fixtures.T0)}, karmada.Foreign(c), "an operator's soft taint triggers like an operator's NoExecute")
 	hard, soft := karmada.Triggering(c.Taints)
-	require.Equal(t, []corev1.Taint{ours, theirs}, hard)
+	require.Equal(t, []corev1.Taint{own, theirs}, hard)
 	require.Equal(t, []corev1.Taint{fixtures.SoftTaint("soft", fixtures.T0)}, soft)
 	require.Len(t, c.Taints, 4, "the cluster's own list is left alone")
 }

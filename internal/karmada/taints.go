@@ -164,8 +164,8 @@ func (t RuleTaint) Validate() string {
 // NoSchedule; a rule that fought over them would never come to rest.
 var karmadaOwnTaints = []string{"cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"}
 
-// OursAdded reports whether a taint is Lifeboat's: only what AnnotationAddedTaints lists is.
-func OursAdded(c Cluster, t corev1.Taint) bool {
+// IsLifeboatTaint reports whether a taint is Lifeboat's: only what AnnotationAddedTaints lists is.
+func IsLifeboatTaint(c Cluster, t corev1.Taint) bool {
 	return slices.ContainsFunc(c.Added, func(a AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
 }
 
@@ -173,7 +173,7 @@ func OursAdded(c Cluster, t corev1.Taint) bool {
 // put: they mean what they say for as long as they stand.
 func Foreign(c Cluster) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(c.Taints), func(t corev1.Taint) bool {
-		return !Triggers(t.Effect) || OursAdded(c, t)
+		return !Triggers(t.Effect) || IsLifeboatTaint(c, t)
 	})
 }
 

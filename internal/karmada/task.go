@@ -36,13 +36,13 @@ func (b *Binding) EffectivePurge(mode PurgeMode) PurgeMode {
 	return mode
 }
 
-// Ours reports whether it is a Lifeboat hold task.
-func (t Task) Ours() bool { return t.Producer == Producer }
+// IsLifeboat reports whether it is a Lifeboat hold task.
+func (t Task) IsLifeboat() bool { return t.Producer == Producer }
 
 // Active reports whether a running Lifeboat migration may own the task; what was kept or
 // left to an operator is off limits.
 func (t Task) Active() bool {
-	return t.Ours() && t.Reason != TaskReasonKept && t.Reason != TaskReasonNeedsOperator && t.Reason != TaskReasonBanned
+	return t.IsLifeboat() && t.Reason != TaskReasonKept && t.Reason != TaskReasonNeedsOperator && t.Reason != TaskReasonBanned
 }
 
 // Alone reports whether the binding's own migration holds the task and no other does beside
@@ -55,14 +55,14 @@ func (t Task) Holders() []string { return strings.Fields(t.Message) }
 
 // ForDependent reports whether the task stands for the sake of parents alone: the binding
 // itself is on no migration of its own.
-func (t Task) ForDependent() bool { return t.Ours() && t.Reason == TaskReasonDependent }
+func (t Task) ForDependent() bool { return t.IsLifeboat() && t.Reason == TaskReasonDependent }
 
 // Owned reports whether a migration of the binding itself works on the task, or left it to an operator.
-func (t Task) Owned() bool { return t.Ours() && t.Reason != TaskReasonDependent && !t.Bans() }
+func (t Task) Owned() bool { return t.IsLifeboat() && t.Reason != TaskReasonDependent && !t.Bans() }
 
 // LeftForGood reports whether a migration kept the task, or left it to an operator.
 func (t Task) LeftForGood() bool {
-	return t.Ours() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonNeedsOperator)
+	return t.IsLifeboat() && (t.Reason == TaskReasonKept || t.Reason == TaskReasonNeedsOperator)
 }
 
 // OnItsWay reports whether a migration of the binding itself works on the task.
@@ -70,11 +70,11 @@ func (t Task) OnItsWay() bool { return t.Owned() && !t.LeftForGood() }
 
 // Unfinished reports whether a Lifeboat workflow has yet to end the task.
 func (t Task) Unfinished() bool {
-	return t.Ours() && t.Reason == TaskReason || t.ForDependent() || t.Bans()
+	return t.IsLifeboat() && t.Reason == TaskReason || t.ForDependent() || t.Bans()
 }
 
 // Bans reports whether the task keeps the scheduler off a drained cluster until the drain ends.
-func (t Task) Bans() bool { return t.Ours() && t.Reason == TaskReasonBanned }
+func (t Task) Bans() bool { return t.IsLifeboat() && t.Reason == TaskReasonBanned }
 
 // Owner is the binding's own migration, empty where none of its own holds it.
 func (t Task) Owner() string {
@@ -143,7 +143,7 @@ func (b *Binding) TaskFor(cluster string) (task *Task, index int) {
 	index = -1
 	for i := range b.Tasks {
 		t := &b.Tasks[i]
-		if t.FromCluster == cluster && (index < 0 || t.Ours() && !task.Ours()) {
+		if t.FromCluster == cluster && (index < 0 || t.IsLifeboat() && !task.IsLifeboat()) {
 			task, index = t, i
 		}
 	}
@@ -151,11 +151,11 @@ func (b *Binding) TaskFor(cluster string) (task *Task, index int) {
 }
 
 // Held reports whether a task of Lifeboat's stands for any cluster.
-func (b *Binding) Held() bool { return slices.ContainsFunc(b.Tasks, Task.Ours) }
+func (b *Binding) Held() bool { return slices.ContainsFunc(b.Tasks, Task.IsLifeboat) }
 
 // ForeignTask is a task of another producer for a cluster, nil without one.
 func (b *Binding) ForeignTask(cluster string) *Task {
-	return find(b.Tasks, func(t Task) bool { return t.FromCluster == cluster && !t.Ours() })
+	return find(b.Tasks, func(t Task) bool { return t.FromCluster == cluster && !t.IsLifeboat() })
 }
 
 // HeldElsewhere reports whether a Lifeboat hold task for another cluster stands that a

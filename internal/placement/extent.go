@@ -48,7 +48,7 @@ func (t *Tally) Add(b *karmada.Binding) {
 		t.wants(target.Name, b, int64(target.Replicas))
 	}
 	for _, task := range b.Tasks {
-		if task.Ours() && task.Reason == karmada.TaskReason && task.Replicas != nil {
+		if task.IsLifeboat() && task.Reason == karmada.TaskReason && task.Replicas != nil {
 			left += int64(*task.Replicas)
 			t.on[task.FromCluster] += int64(*task.Replicas)
 		}

@@ -257,7 +257,7 @@ func TestWhatIsNotEncryptedIsRefusedAsTheConfigurationSays(t *testing.T) {
 		var text string
 		err = options.DataConverter.FromPayload(forged, &text)
 		require.Equal(t, refuses, errors.Is(err, secrecy.ErrClear), err)
-		require.NoError(t, options.DataConverter.FromPayload(fixtures.Must(options.DataConverter.ToPayload("ours"))(t), &text))
-		require.Equal(t, "ours", text)
+		require.NoError(t, options.DataConverter.FromPayload(fixtures.Must(options.DataConverter.ToPayload("secret"))(t), &text))
+		require.Equal(t, "secret", text)
 	}
 }

@@ -18,7 +18,7 @@ func HeldForParents(b *karmada.Binding, cluster string, mode karmada.PurgeMode) 
 	switch {
 	case mode == karmada.PurgeDirectly && b.RequiredOn(cluster):
 		return reason.HeldForParents, "parents of it run on " + cluster + ": Karmada keeps its copy there for them"
-	case task == nil || !task.Ours() || len(task.Others()) == 0:
+	case task == nil || !task.IsLifeboat() || len(task.Others()) == 0:
 	case mode == karmada.PurgeDirectly:
 		return reason.HeldForParents, fmt.Sprintf("%d migrations of its parents hold it on %s", len(task.Others()), cluster)
 	case task.ForDependent() && len(task.Message)+1+karmada.MaxOwner > karmada.MaxMessage:
@@ -74,7 +74,7 @@ func PlanHold(b *karmada.Binding, cluster, holder string) HoldPlan {
 		return HoldPlan{Done: true} // it is not there, and there is no Work to keep; or it stays by itself
 	case task == nil:
 		return HoldPlan{Holders: []string{holder}}
-	case !task.Ours():
+	case !task.IsLifeboat():
 		return HoldPlan{Reason: reason.ForeignTask, Message: fmt.Sprintf("a task of producer %q for %s stands on dependent %s", task.Producer, cluster, b.Key)}
 	case task.Bans() && b.ServesOn(cluster):
 		// A parent came after the release. Beside a task that says Directly Karmada would update no copy of the dependent.
@@ -127,7 +127,7 @@ func HeldFor(b *karmada.Binding, cluster, holder string) bool {
 	if task == nil {
 		return !b.OnlyRequiredOn(cluster)
 	}
-	if !task.Ours() || task.KeepsNothing(b) {
+	if !task.IsLifeboat() || task.KeepsNothing(b) {
 		return false
 	}
 	return !task.Active() && (!task.Bans() || !b.ServesOn(cluster)) || slices.Contains(task.Holders(), holder)

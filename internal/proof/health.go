@@ -294,7 +294,7 @@ func BaselineOf(b *karmada.Binding) Baseline {
 // Empty without a task.
 func BaselineFrom(b *karmada.Binding, failed string) Baseline {
 	task, _ := b.TaskFor(failed)
-	if task == nil || !task.Ours() && task.Producer != karmada.TaintManager {
+	if task == nil || !task.IsLifeboat() && task.Producer != karmada.TaintManager {
 		return Baseline{}
 	}
 	base := Baseline{Replicas: b.Replicas, Affinity: b.Status.ObservedAffinity, Derived: true}

@@ -137,7 +137,7 @@ func LosesLastCopy(b *karmada.Binding, cluster string, suspect map[string]bool) 
 	if theirs == nil || theirs.PurgeMode == karmada.PurgeDirectly || b.Deleting {
 		return false
 	}
-	if task, _ := b.TaskFor(cluster); task.Ours() || b.ServesOn(cluster) {
+	if task, _ := b.TaskFor(cluster); task.IsLifeboat() || b.ServesOn(cluster) {
 		return false
 	}
 	if !b.Divides() && slices.ContainsFunc(NewsOf(b, cluster).Proven, func(name string) bool { return !suspect[name] }) {

@@ -108,7 +108,7 @@ func Answered(b *karmada.Binding, sinceGeneration int64, again time.Time) reason
 	if b.Status.ObservedGeneration >= sinceGeneration {
 		return reason.Verdict{OK: true, Message: fmt.Sprintf("the scheduler has seen generation %d", b.Status.ObservedGeneration)}
 	}
-	if began, ok := oursBegan(b); ok && karmada.ScheduledFalse(b) &&
+	if began, ok := holdBegan(b); ok && karmada.ScheduledFalse(b) &&
 		!b.Status.Scheduled.LastTransition.Before(began) && !b.Status.Scheduled.LastTransition.Before(again) {
 		v := reason.Verdict{OK: true, Reason: reason.NotPlaced, Message: "the scheduler said " + b.Status.Scheduled.Reason}
 		if b.Status.Scheduled.Reason == ScheduledNoClusterFit {
@@ -129,12 +129,12 @@ func Ignored(b *karmada.Binding) string {
 	return ""
 }
 
-// oursBegan is when the newest of Lifeboat's hold tasks was written, in the whole seconds
+// holdBegan is when the newest of Lifeboat's hold tasks was written, in the whole seconds
 // that the API stores.
-func oursBegan(b *karmada.Binding) (time.Time, bool) {
+func holdBegan(b *karmada.Binding) (time.Time, bool) {
 	var newest time.Time
 	for _, t := range b.Tasks {
-		if t.Ours() && t.CreationTimestamp != nil && t.CreationTimestamp.After(newest) {
+		if t.IsLifeboat() && t.CreationTimestamp != nil && t.CreationTimestamp.After(newest) {
 			newest = *t.CreationTimestamp
 		}
 	}

@@ -87,7 +87,7 @@ func TestPlaced(t *testing.T) {
 
 // Rules: R4.9-19, R4.9-20.
 func TestAnswered(t *testing.T) {
-	ours := func(since time.Time) func(*karmada.Binding) {
+	heldSince := func(since time.Time) func(*karmada.Binding) {
 		return func(b *karmada.Binding) {
 			hold := fixtures.Held("m1", 2)
 			hold.CreationTimestamp = &since
@@ -106,17 +106,17 @@ func TestAnswered(t *testing.T) {
 		reason  reason.Reason
 		ok      bool
 	}{
-		"it had said so before it was written again":  {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), again: fixtures.At(3), reason: reason.RestoreUnanswered, ok: false},
-		"it said so after it was written again":       {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(4))), again: fixtures.At(3), reason: reason.NoClusterFit, ok: true},
+		"it had said so before it was written again":  {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0), noFit(fixtures.At(2))), again: fixtures.At(3), reason: reason.RestoreUnanswered, ok: false},
+		"it said so after it was written again":       {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0), noFit(fixtures.At(4))), again: fixtures.At(3), reason: reason.NoClusterFit, ok: true},
 		"it has observed Lifeboat's generation":       {binding: with(duplicated(), generation(5, 5)), reason: reason.None, ok: true},
 		"it has observed a later one":                 {binding: with(duplicated(), generation(7, 6)), reason: reason.None, ok: true},
-		"it has not looked since":                     {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0)), reason: reason.RestoreUnanswered, ok: false},
-		"it said that nothing fits, after Lifeboat's": {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), noFit(fixtures.At(2))), reason: reason.NoClusterFit, ok: true},
-		"in the same second, as the API stores it":    {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason: reason.NoClusterFit, ok: true},
-		"no policy claims it, so it never looks":      {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), func(b *karmada.Binding) { b.Unclaimed = true }), reason: reason.None, ok: true},
-		"it had said so before":                       {binding: with(duplicated(), generation(5, 4), ours(fixtures.At(5)), noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
-		"it could not place all replicas":             {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason: reason.NotPlaced, ok: true},
-		"an old success is no answer":                 {binding: with(duplicated(), generation(5, 4), ours(fixtures.T0), scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
+		"it has not looked since":                     {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0)), reason: reason.RestoreUnanswered, ok: false},
+		"it said that nothing fits, after Lifeboat's": {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0), noFit(fixtures.At(2))), reason: reason.NoClusterFit, ok: true},
+		"in the same second, as the API stores it":    {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0.Add(400*time.Millisecond)), noFit(fixtures.T0)), reason: reason.NoClusterFit, ok: true},
+		"no policy claims it, so it never looks":      {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0), func(b *karmada.Binding) { b.Unclaimed = true }), reason: reason.None, ok: true},
+		"it had said so before":                       {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.At(5)), noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
+		"it could not place all replicas":             {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0), scheduled(corev1.ConditionFalse, "Unschedulable", fixtures.At(2))), reason: reason.NotPlaced, ok: true},
+		"an old success is no answer":                 {binding: with(duplicated(), generation(5, 4), heldSince(fixtures.T0), scheduled(corev1.ConditionTrue, "Success", fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
 		"without a Lifeboat task nothing is timed":    {binding: with(duplicated(), generation(5, 4), foreign, noFit(fixtures.At(2))), reason: reason.RestoreUnanswered, ok: false},
 	} {
 		t.Run(name, func(t *testing.T) {

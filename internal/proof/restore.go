@@ -258,7 +258,7 @@ func (in RestoreInput) returnsTo(home int) bool {
 func (in RestoreInput) stays(replicas int32) bool {
 	after := *in.Binding
 	after.Clusters = append(slices.Clone(after.Clusters), karmada.TargetCluster{Name: in.Failed, Replicas: replicas})
-	after.Tasks = slices.DeleteFunc(slices.Clone(after.Tasks), func(t karmada.Task) bool { return t.FromCluster == in.Failed && t.Ours() })
+	after.Tasks = slices.DeleteFunc(slices.Clone(after.Tasks), func(t karmada.Task) bool { return t.FromCluster == in.Failed && t.IsLifeboat() })
 	return placement.PreCheckInput{Binding: &after, Fleet: in.Fleet, Karmada: in.Karmada}.Stays()
 }
 

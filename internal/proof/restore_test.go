@@ -245,7 +245,7 @@ func TestPlanRestore(t *testing.T) {
 
 // Rules: R4.9-17.
 func TestTakesStraightBack(t *testing.T) {
-	ours := func(c *karmada.Cluster) {
+	added := func(c *karmada.Cluster) {
 		c.Taints = []corev1.Taint{fixtures.NoExecute("failed", fixtures.T0), noSchedule(karmada.EvacuatingTaintKey)}
 		c.Added = []karmada.AddedTaint{{Key: "failed", Effect: corev1.TaintEffectNoExecute}, {Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule}}
 	}
@@ -262,9 +262,9 @@ func TestTakesStraightBack(t *testing.T) {
 		matching map[rules.WindowKey]bool
 		want     bool
 	}{
-		"Lifeboat's cordon stays while its rule matches": {binding: duplicated("m2"), cluster: cluster("m1", ours, cordons), matching: matches("disk"), want: false},
-		"unless that is tolerated, too":                  {binding: with(duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: cluster("m1", ours, cordons), matching: matches("disk"), want: true},
-		"its rule does not match any more":               {binding: duplicated("m2"), cluster: cluster("m1", ours, cordons), matching: matches("net"), want: true},
+		"Lifeboat's cordon stays while its rule matches": {binding: duplicated("m2"), cluster: cluster("m1", added, cordons), matching: matches("disk"), want: false},
+		"unless that is tolerated, too":                  {binding: with(duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: cluster("m1", added, cordons), matching: matches("disk"), want: true},
+		"its rule does not match any more":               {binding: duplicated("m2"), cluster: cluster("m1", added, cordons), matching: matches("net"), want: true},
 		"a duplicated one without a bound":               {binding: duplicated("m2"), cluster: cluster("m1"), want: true},
 		"a non-workload":                                 {binding: nonWorkload("m2"), cluster: cluster("m1"), want: true},
 		"a divided one never":                            {binding: divided(on("m2", 3)), cluster: cluster("m1"), want: false},
@@ -276,8 +276,8 @@ func TestTakesStraightBack(t *testing.T) {
 		"its placement does not select the cluster":    {binding: with(duplicated("m2"), fixtures.May(fixtures.Names("m2"))), cluster: cluster("m1"), want: false},
 		"the scheduler has moved on to another group":  {binding: with(duplicated("m2"), groups("backup", "primary: m1", "backup: m2")), cluster: cluster("m1"), want: false},
 		"the group has both":                           {binding: with(duplicated("m2"), groups("backup", "primary: m3", "backup: m1 m2")), cluster: cluster("m1"), want: true},
-		"Lifeboat's own taints go with the recovery":   {binding: duplicated("m2"), cluster: cluster("m1", ours), want: true},
-		"somebody's taint keeps it away":               {binding: duplicated("m2"), cluster: cluster("m1", ours, tainted(noSchedule("cordon"))), want: false},
+		"Lifeboat's own taints go with the recovery":   {binding: duplicated("m2"), cluster: cluster("m1", added), want: true},
+		"somebody's taint keeps it away":               {binding: duplicated("m2"), cluster: cluster("m1", added, tainted(noSchedule("cordon"))), want: false},
 		"unless it is tolerated":                       {binding: with(duplicated("m2"), fixtures.Tolerating(fixtures.Tolerate("cordon"))), cluster: cluster("m1", tainted(noSchedule("cordon"))), want: true},
 		"the cluster does not serve the kind any more": {binding: duplicated("m2"), cluster: cluster("m1", func(c *karmada.Cluster) { c.APIEnablements = []string{} }), want: false},
 		"the cluster is being deleted":                 {binding: duplicated("m2"), cluster: cluster("m1", fixtures.DeletingCluster), want: false},

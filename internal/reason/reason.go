@@ -79,10 +79,10 @@ const (
 // Reasons of failovers, migrations and the pacer.
 const (
 	ConditionsMatch   Reason = "ConditionsMatch"   // a rule's conditions hold
-	OurSide           Reason = "OurSide"           // the evidence speaks of Lifeboat's side, not of the member
+	KarmadaFault      Reason = "KarmadaFault"      // a fault on Karmada's side, not of the member
 	MemberAnswers     Reason = "MemberAnswers"     // Karmada cannot reach the member, and the member answers the external probe
 	ForeignTaint      Reason = "ForeignTaint"      // an operator or another controller put a NoExecute taint
-	OursStands        Reason = "OursStands"        // a Lifeboat taint or annotation without an owner stands on the cluster; a failover adopts it
+	OrphanFound       Reason = "OrphanFound"       // a Lifeboat taint or annotation without an owner stands on the cluster; a failover adopts it
 	TaintUntolerated  Reason = "TaintUntolerated"  // a taint that it does not tolerate makes it due now; snooze it to keep it
 	TolerationExpired Reason = "TolerationExpired" // its toleration has run out; snooze it to keep it
 	Tolerated         Reason = "Tolerated"         // it tolerates all taints without limit, or a soft taint does not apply to it
@@ -133,7 +133,7 @@ const (
 	FleetHealthy      Reason = "FleetHealthy"      // at most pace.unhealthyThreshold of the clusters are faulty
 	FleetUnhealthy    Reason = "FleetUnhealthy"    // fault rate above unhealthyThreshold
 	Cordoned          Reason = "Cordoned"          // only NoSchedule taints of rules stand; each goes after its removal window. To uncordon at once: cancel
-	AllFaulty         Reason = "AllFaulty"         // every cluster looks failed: probably Lifeboat's own network
+	AllFaulty         Reason = "AllFaulty"         // every cluster looks failed: probably Karmada's or Lifeboat's network
 	HaltedByOperator  Reason = "HaltedByOperator"  // an operator halted
 	FleetUnknown      Reason = "FleetUnknown"      // the fleet could not be read
 	RateSetByOperator Reason = "RateSetByOperator" // an operator set the rate; it stays until an operator sets another

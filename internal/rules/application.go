@@ -46,7 +46,7 @@ func CopiesOf(b *karmada.Binding, fails func(cluster string) bool) []CopyHealth 
 // FailsItself reports whether a cluster is not Ready or is the subject of a failover: then no copy
 // on it says anything about its application.
 func FailsItself(c karmada.Cluster) bool {
-	return c.Deleting || !c.Ready() || c.CarriesOurs() || len(karmada.Foreign(c)) > 0
+	return c.Deleting || !c.Ready() || c.HasLifeboatMark() || len(karmada.Foreign(c)) > 0
 }
 
 // UnhealthyClock measures for how long a copy has been Unhealthy.

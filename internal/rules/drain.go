@@ -15,7 +15,7 @@ func observeDrain(c karmada.Cluster) []RuleObservation {
 		return []RuleObservation{{Rule: karmada.DrainRule, Match: Undecided, Reason: reason.Malformed}}
 	case c.Drain != nil:
 		o.Taint, o.Match, o.Reason = c.Drain.RuleTaint(), Matches, reason.Drained
-	case karmada.OursAdded(c, corev1.Taint{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}):
+	case karmada.IsLifeboatTaint(c, corev1.Taint{Key: karmada.DrainTaintKey, Effect: corev1.TaintEffectNoExecute}):
 		o.Taint = karmada.Drain{}.RuleTaint()
 	default:
 		return nil

@@ -208,7 +208,7 @@ func TestAClusterWithAnOrderNeedsAFailover(t *testing.T) {
 	suspected, why := rules.NeedsFailover(nil, c, rules.ExternalProbeDown)
 	require.True(t, suspected)
 	require.Equal(t, reason.TaintOrdered, why)
-	require.True(t, c.CarriesOurs())
+	require.True(t, c.HasLifeboatMark())
 	faulty := rules.Faulty(nil, c)
 	require.False(t, faulty, "it counts as one that an operator tainted otherwise: not while it is Ready")
 }

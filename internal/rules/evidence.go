@@ -25,9 +25,9 @@ type Evidence struct {
 	// Judged is when the newest answered look was requested. Windows are judged by this moment, not
 	// by now: what came after it is not known.
 	Judged time.Time
-	// Ours are Lifeboat's taints, Foreign those of others that move bindings, and Standing is every
+	// Added are Lifeboat's taints, Foreign those of others that move bindings, and Standing is every
 	// taint as "key:effect".
-	Ours     []karmada.AddedTaint
+	Added    []karmada.AddedTaint
 	Foreign  []corev1.Taint
 	Standing []string
 	// Virtual are the taints that would stand if this were not observe.
@@ -77,9 +77,9 @@ func (e Evidence) Ripe() []RuleObservation {
 // TakenOver are those that stand for a rule that does not match now, and that another one asks for (R4.1-25).
 func (e Evidence) TakenOver() []RuleObservation {
 	return e.ripe(func(t karmada.RuleTaint) bool {
-		return e.Stands(t) && slices.ContainsFunc(e.Ours, func(ours karmada.AddedTaint) bool {
-			w, known := e.Windows[KeyOf(ours)]
-			return ours.Key == t.Key && ours.Effect == t.Effect && known && w.Last != Matches
+		return e.Stands(t) && slices.ContainsFunc(e.Added, func(added karmada.AddedTaint) bool {
+			w, known := e.Windows[KeyOf(added)]
+			return added.Key == t.Key && added.Effect == t.Effect && known && w.Last != Matches
 		})
 	})
 }
@@ -114,7 +114,7 @@ func (e Evidence) WouldStand(t karmada.RuleTaint) bool {
 // Withered are Lifeboat taints whose rule has mismatched for its removal window.
 func (e Evidence) Withered() []karmada.AddedTaint {
 	var out []karmada.AddedTaint
-	for _, t := range e.Ours {
+	for _, t := range e.Added {
 		if t.Rule != "" && e.Removable(t) {
 			out = append(out, t)
 		}
@@ -126,7 +126,7 @@ func (e Evidence) Withered() []karmada.AddedTaint {
 // window has passed, and the taints of orders, whose records go in the same write.
 func (e Evidence) Leaving() []karmada.AddedTaint {
 	var out []karmada.AddedTaint
-	for _, t := range e.Ours {
+	for _, t := range e.Added {
 		ordered := t.Rule == karmada.DrainRule || t.Rule == karmada.TaintRule
 		if ordered || e.Removable(t) {
 			out = append(out, t)
@@ -160,7 +160,7 @@ func (e Evidence) TakenAway(t karmada.AddedTaint) bool {
 // RecoveryConfirmed reports whether every Lifeboat taint that moves bindings could go now. Without one (an
 // operator removed the last) recovery is confirmed at once.
 func (e Evidence) RecoveryConfirmed() bool {
-	return !slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
+	return !slices.ContainsFunc(e.Added, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) && !e.Removable(t) })
 }
 
 // RecoveryWouldBeConfirmed is that for observe: every taint that moves bindings and would stand could go now.
@@ -179,7 +179,7 @@ func (e Evidence) Quiet() bool {
 func (e Evidence) CordonStands() bool {
 	cordons := func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule }
 	return slices.ContainsFunc(e.Virtual, cordons) ||
-		slices.ContainsFunc(e.Ours, func(t karmada.AddedTaint) bool { return !OfThisFailure(t) })
+		slices.ContainsFunc(e.Added, func(t karmada.AddedTaint) bool { return !OfThisFailure(t) })
 }
 
 // CordonMatches reports whether a rule with a NoSchedule taint matches, however long.

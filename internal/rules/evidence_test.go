@@ -34,7 +34,7 @@ func windowsOf(all ...rules.Window) rules.Windows {
 func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 	down := shown("down", "down", corev1.TaintEffectNoExecute, rules.Matches, 0)
 	well := shown("down", "down", corev1.TaintEffectNoExecute, rules.Mismatches, 0)
-	ours := []karmada.AddedTaint{{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute}}
+	added := []karmada.AddedTaint{{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute}}
 	standing := []string{"down:NoExecute"}
 	other := shown("other", "down", corev1.TaintEffectNoExecute, rules.Matches, 0)
 	late := shown("late", "down", corev1.TaintEffectNoExecute, rules.Matches, 30)
@@ -54,42 +54,42 @@ func TestEvidence_ATaintFollowsItsOwnWindow(t *testing.T) {
 		{name: "the window has run out", evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(60)}, put: 1, failing: true, well: true},
 		{
 			name:     "it stands already",
-			evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(down), Judged: fixtures.At(60), Added: added, Standing: standing}, failing: true,
 		},
-		{name: "within the removal window", evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(59), Ours: ours, Standing: standing}},
+		{name: "within the removal window", evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(59), Added: added, Standing: standing}},
 		{
 			name:     "the removal window has run out",
-			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(60), Ours: ours, Standing: standing}, goes: 1, well: true,
+			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(60), Added: added, Standing: standing}, goes: 1, well: true,
 		},
 		{
 			name:     "somebody took it away: only the record is left",
-			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(1), Ours: ours}, goes: 1, well: true,
+			evidence: rules.Evidence{Windows: windowsOf(well), Judged: fixtures.At(1), Added: added}, goes: 1, well: true,
 		},
 		{
 			name:     "another rule takes it over",
-			evidence: rules.Evidence{Windows: windowsOf(well, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, over: 1, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(well, other), Judged: fixtures.At(60), Added: added, Standing: standing}, over: 1, failing: true,
 		},
 		{
 			name:     "the other says nothing at this look",
-			evidence: rules.Evidence{Windows: windowsOf(well, unknown), Judged: fixtures.At(60), Ours: ours, Standing: standing},
+			evidence: rules.Evidence{Windows: windowsOf(well, unknown), Judged: fixtures.At(60), Added: added, Standing: standing},
 		},
 		{
 			name:     "its own policy neither adds nor removes, beside another rule",
-			evidence: rules.Evidence{Windows: windowsOf(idle, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, over: 1, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(idle, other), Judged: fixtures.At(60), Added: added, Standing: standing}, over: 1, failing: true,
 		},
 		{
 			name:     "within the window of another rule",
-			evidence: rules.Evidence{Windows: windowsOf(well, late), Judged: fixtures.At(60), Ours: ours, Standing: standing}, goes: 1, well: true,
+			evidence: rules.Evidence{Windows: windowsOf(well, late), Judged: fixtures.At(60), Added: added, Standing: standing}, goes: 1, well: true,
 		},
 		{
 			name:     "its own rule matches beside another",
-			evidence: rules.Evidence{Windows: windowsOf(down, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(down, other), Judged: fixtures.At(60), Added: added, Standing: standing}, failing: true,
 		},
 		{
 			name:     "its own rule says nothing beside another",
-			evidence: rules.Evidence{Windows: windowsOf(unsure, other), Judged: fixtures.At(60), Ours: ours, Standing: standing}, over: 1, failing: true,
+			evidence: rules.Evidence{Windows: windowsOf(unsure, other), Judged: fixtures.At(60), Added: added, Standing: standing}, over: 1, failing: true,
 		},
-		{name: "a taint of no window stays", evidence: rules.Evidence{Judged: fixtures.At(9999), Ours: ours, Standing: standing}},
+		{name: "a taint of no window stays", evidence: rules.Evidence{Judged: fixtures.At(9999), Added: added, Standing: standing}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Len(t, row.evidence.Ripe(), row.put)
@@ -120,7 +120,7 @@ func TestEvidence_UnreadableSoftTaintsDecideNothing(t *testing.T) {
 func TestEvidence_LeavingAreTheTaintsOfOrdersAndOfWindowsThatHavePassed(t *testing.T) {
 	within := shown("slow", "slow", corev1.TaintEffectNoExecute, rules.Mismatches, 30)
 	passed := shown("down", "down", corev1.TaintEffectNoExecute, rules.Mismatches, 0)
-	ours := []karmada.AddedTaint{
+	added := []karmada.AddedTaint{
 		{Rule: "slow", Key: "slow", Effect: corev1.TaintEffectNoExecute},
 		{Rule: "down", Key: "down", Effect: corev1.TaintEffectNoExecute},
 		{Rule: karmada.TaintRule, Key: "ordered", Effect: corev1.TaintEffectNoExecute},
@@ -128,10 +128,10 @@ func TestEvidence_LeavingAreTheTaintsOfOrdersAndOfWindowsThatHavePassed(t *testi
 		{Rule: "cordon", Key: "cordon", Effect: corev1.TaintEffectNoSchedule},
 	}
 	e := rules.Evidence{
-		Windows: windowsOf(within, passed), Judged: fixtures.At(60), Ours: ours,
+		Windows: windowsOf(within, passed), Judged: fixtures.At(60), Added: added,
 		Standing: []string{"slow:NoExecute", "down:NoExecute", "ordered:NoExecute", "unknown:NoExecute", "cordon:NoSchedule"},
 	}
-	require.Equal(t, ours[1:3], e.Leaving())
+	require.Equal(t, added[1:3], e.Leaving())
 	require.True(t, e.CordonStands())
 	require.False(t, e.CordonMatches())
 	require.False(t, e.Quiet(), "one of them has not been quiet for long")
@@ -159,7 +159,7 @@ func TestEvidence_RecoveryInObserve_IsThatOfEnforce(t *testing.T) {
 		e := rules.Evidence{Windows: windowsOf(well, cordon), Judged: fixtures.At(judged)}
 		enforce, observe := e, e
 		for _, w := range []rules.Window{well, cordon} {
-			enforce.Ours = append(enforce.Ours, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
+			enforce.Added = append(enforce.Added, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
 			enforce.Standing = append(enforce.Standing, w.Taint.Key+":"+string(w.Taint.Effect))
 			observe.Virtual = append(observe.Virtual, corev1.Taint{Key: w.Taint.Key, Effect: w.Taint.Effect})
 		}

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// ourSideReasons are reasons of condition Ready that speak of the observer: it could
+// observerReasons are reasons of condition Ready that speak of the observer: it could
 // not look, so it has nothing to say about the member.
-var ourSideReasons = sets.New("StatusCollectionFailed")
+var observerReasons = sets.New("StatusCollectionFailed")
 
 // notReachable is the reason of condition Ready for a dead member, and for one to which
 // Karmada's credential or certificate has expired: nothing in the Cluster distinguishes them.
@@ -182,8 +182,8 @@ func (m MatchCondition) match(fact ClusterFact) (Match, reason.Reason) {
 		return Mismatches, reason.None
 	}
 	c := fact.Conditions[i]
-	if c.Type == karmada.ConditionReady && ourSideReasons.Has(c.Reason) {
-		return Undecided, reason.OurSide
+	if c.Type == karmada.ConditionReady && observerReasons.Has(c.Reason) {
+		return Undecided, reason.KarmadaFault
 	}
 	listed := slices.Contains(m.StatusValues, corev1.ConditionStatus(c.Status))
 	switch {
@@ -293,12 +293,12 @@ func NeedsFailover(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reas
 		return true, reason.Drained
 	case len(c.Ordered) > 0:
 		return true, reason.TaintOrdered
-	case c.CarriesOurs():
-		return true, reason.OursStands
+	case c.HasLifeboatMark():
+		return true, reason.OrphanFound
 	}
 	for _, t := range c.Taints {
 		if t.Key == karmada.EvacuatingTaintKey {
-			return true, reason.OursStands
+			return true, reason.OrphanFound
 		}
 		if karmada.Triggers(t.Effect) {
 			return true, reason.ForeignTaint

@@ -137,10 +137,10 @@ func TestMatchRule(t *testing.T) {
 		"under NotIn a listed status mismatches":                 {rule: unready(), fact: fact(ready("True", "ClusterReady")), match: rules.Mismatches, reason: reason.None},
 		"a missing condition matches nothing":                    {rule: inFalse, fact: fact(), match: rules.Mismatches, reason: reason.None},
 		"a missing condition matches no NotIn either":            {rule: unready(), fact: fact(network("False")), match: rules.Mismatches, reason: reason.None},
-		"a reason that speaks of Lifeboat's side never confirms": {rule: unready(), fact: fact(ready("False", "StatusCollectionFailed")), match: rules.Undecided, reason: reason.OurSide},
+		"a reason that speaks of Lifeboat's side never confirms": {rule: unready(), fact: fact(ready("False", "StatusCollectionFailed")), match: rules.Undecided, reason: reason.KarmadaFault},
 		"nor does it speak for the member's health": {
 			rule: unready(conditions(when("Ready", rules.OperatorIn, corev1.ConditionUnknown))),
-			fact: fact(ready("False", "StatusCollectionFailed")), match: rules.Undecided, reason: reason.OurSide,
+			fact: fact(ready("False", "StatusCollectionFailed")), match: rules.Undecided, reason: reason.KarmadaFault,
 		},
 		"that reason counts on Ready only": {
 			rule: unready(conditions(when("NetworkReady", rules.OperatorIn, corev1.ConditionFalse))),
@@ -248,9 +248,9 @@ func TestSuspected(t *testing.T) {
 		"an operator's NoExecute taint":                          {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("operator", fixtures.T0))), want: reason.ForeignTaint},
 		"a soft taint":                                           {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("soft", fixtures.T0))), want: reason.ForeignTaint},
 		"Karmada's own NoSchedule taint is nothing":              {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cluster.karmada.io/not-ready"))), want: reason.None},
-		"Lifeboat's evacuation taint that outlived its failover": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: reason.OursStands},
-		"a Lifeboat taint that outlived its failover":            {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), want: reason.OursStands},
-		"a record of a cancelled failover":                       {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), want: reason.OursStands},
+		"Lifeboat's evacuation taint that outlived its failover": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: reason.OrphanFound},
+		"a Lifeboat taint that outlived its failover":            {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), want: reason.OrphanFound},
+		"a record of a cancelled failover":                       {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), want: reason.OrphanFound},
 		"what speaks of Lifeboat's own side is no reason to start": {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) {
 			c.Conditions = []karmada.Condition{{Type: "Ready", Status: corev1.ConditionFalse, Reason: "StatusCollectionFailed"}}
 		}), rules: []rules.Rule{unready()}, want: reason.None},

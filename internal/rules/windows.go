@@ -96,12 +96,12 @@ func (w Windows) Advance(obs []RuleObservation, now time.Time) Windows {
 // Adopt begins a window for each Lifeboat taint that has none: an earlier run put it. Until its rule
 // decides, the rule counts as matching, because nothing says that the cluster has recovered. The default
 // duration counts where the rule is gone.
-func (w Windows) Adopt(ours []karmada.AddedTaint, now time.Time) Windows {
+func (w Windows) Adopt(added []karmada.AddedTaint, now time.Time) Windows {
 	next := maps.Clone(w)
 	if next == nil {
 		next = Windows{}
 	}
-	for _, t := range ours {
+	for _, t := range added {
 		if _, known := w[KeyOf(t)]; known || t.Key == karmada.EvacuatingTaintKey {
 			continue
 		}

@@ -87,7 +87,7 @@ func TestARefusedRuleRemovesNothing(t *testing.T) {
 //
 // Rules: R4.1-21, R4.1-23, R4.1-24.
 func TestAnAdoptedTaintIsRemovedOnlyAfterItsRuleHasMismatched(t *testing.T) {
-	ours := []karmada.AddedTaint{
+	added := []karmada.AddedTaint{
 		{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect},
 		{Key: karmada.EvacuatingTaintKey, Effect: corev1.TaintEffectNoSchedule},
 	}
@@ -107,8 +107,8 @@ func TestAnAdoptedTaintIsRemovedOnlyAfterItsRuleHasMismatched(t *testing.T) {
 		"it mismatches after it was refused": {first: refused, last: seen(rules.Mismatches), at: 9999},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := rules.Windows(nil).Adopt(ours, fixtures.At(0)).Advance(c.first, fixtures.At(0))
-			w = w.Adopt(ours, fixtures.At(c.at)).Advance(c.last, fixtures.At(c.at))
+			w := rules.Windows(nil).Adopt(added, fixtures.At(0)).Advance(c.first, fixtures.At(0))
+			w = w.Adopt(added, fixtures.At(c.at)).Advance(c.last, fixtures.At(c.at))
 			require.Len(t, w, 1, "the evacuation taint has no rule")
 			require.Equal(t, c.removes, w[windowKey].RemoveRipe(fixtures.At(c.at)))
 		})

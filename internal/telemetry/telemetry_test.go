@@ -57,7 +57,7 @@ func TestLeftQueue_KnownTimes_AreTwoHistograms(t *testing.T) {
 	require.Equal(t, map[string]float64{"lifeboat_evict_processing_latency_seconds": 3, "lifeboat_evict_due_latency_seconds": 0}, sums)
 }
 
-func TestTemporalsMetricsStandBesideOurs(t *testing.T) {
+func TestTemporalsMetricsStandBesideLifeboats(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	handler := fixtures.Must(TemporalMetrics(registry, func(err error) { t.Error(err) }))(t)
 	handler.WithTags(map[string]string{"cluster": "member1"}).Counter("lifeboat_permits_granted").Inc(2)

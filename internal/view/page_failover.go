@@ -20,7 +20,7 @@ func WindowLines(e rules.Evidence) []WindowLine {
 		lines = append(lines, WindowLine{
 			Rule: one.Rule, Taint: one.Taint.Key + ":" + string(one.Taint.Effect), State: one.Last,
 			Reason: one.Reason, Matching: one.Matching, Idle: one.Idle, Since: one.Since, Deadline: one.Deadline(), Remove: one.Taint.RemoveOnMismatch,
-			Stands: e.WouldStand(one.Taint) || slices.ContainsFunc(e.Ours, func(a karmada.AddedTaint) bool {
+			Stands: e.WouldStand(one.Taint) || slices.ContainsFunc(e.Added, func(a karmada.AddedTaint) bool {
 				of := rules.KeyOf(a) == one.Key() || one.Matching && a.Key == one.Taint.Key && a.Effect == one.Taint.Effect
 				return of && (!e.TakenAway(a) || !e.Removable(a)) // else nothing but the record is left
 			}),

@@ -66,9 +66,9 @@ func changed[T any](v T, f func(*T)) T {
 }
 
 // standing are windows, and taints of Lifeboat that stand on the cluster.
-func standing(windows rules.Windows, ours []karmada.AddedTaint) rules.Evidence {
-	e := rules.Evidence{Windows: windows, Ours: ours}
-	for _, a := range ours {
+func standing(windows rules.Windows, added []karmada.AddedTaint) rules.Evidence {
+	e := rules.Evidence{Windows: windows, Added: added}
+	for _, a := range added {
 		e.Standing = append(e.Standing, a.Key+":"+string(a.Effect))
 	}
 	return e
@@ -79,7 +79,7 @@ func failoverPages() map[string]view.Failover {
 	bare := view.Failover{Cluster: "member1", Mode: rules.ModeEnforce, Now: fixtures.At(600), Since: fixtures.T0, Attempt: 1, Entered: fixtures.At(590)}
 	suspected := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Undecided, Matching: true, Since: fixtures.At(500)}}
 	well := rules.Windows{windowKey: {Rule: "unready", Taint: failedTaint, Last: rules.Mismatches, Since: fixtures.At(580)}}
-	ours := []karmada.AddedTaint{{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect}}
+	added := []karmada.AddedTaint{{Rule: "unready", Key: failedTaint.Key, Effect: failedTaint.Effect}}
 	return map[string]view.Failover{
 		"evacuating": plain,
 		"evacuating-paused": changed(plain, func(v *view.Failover) {
@@ -123,7 +123,7 @@ func failoverPages() map[string]view.Failover {
 			v.Counts = view.Counts{Affected: 2, Settled: 2, Outcomes: map[phase.Outcome]int{phase.OutcomeWouldMove: 1, phase.OutcomeWouldBlock: 1}}
 		}),
 		"recovering-attempt-2": changed(bare, func(v *view.Failover) {
-			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(standing(well, ours))
+			v.Phase, v.Attempt, v.Reason, v.Windows = phase.FailoverRecovering, 2, reason.ClusterRecovered, view.WindowLines(standing(well, added))
 			v.Counts = view.Counts{Affected: 4, Settled: 1, Moving: 1, Tolerating: 2}
 		}),
 		"stopped": changed(bare, func(v *view.Failover) {
@@ -395,7 +395,7 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 	} {
 		t.Run(name, func(t *testing.T) {
 			windows := rules.Windows{}
-			var ours, recorded []karmada.AddedTaint
+			var added, recorded []karmada.AddedTaint
 			var would []corev1.Taint
 			for _, w := range c.windows {
 				windows[w.Key()] = w
@@ -403,12 +403,12 @@ func TestFailoverPage_SeveralRules_NamesTheEndOfTheWindowThatCounts(t *testing.T
 					recorded = append(recorded, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
 				}
 				if strings.Contains(c.stand, w.Rule) {
-					ours = append(ours, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
+					added = append(added, karmada.AddedTaint{Rule: w.Rule, Key: w.Taint.Key, Effect: w.Taint.Effect})
 					would = append(would, corev1.Taint{Key: w.Taint.Key, Effect: w.Taint.Effect})
 				}
 			}
-			enforce, observe := standing(windows, ours), rules.Evidence{Windows: windows, Virtual: would, SoftUnreadable: c.unreadable}
-			enforce.Ours, enforce.SoftUnreadable = append(enforce.Ours, recorded...), c.unreadable
+			enforce, observe := standing(windows, added), rules.Evidence{Windows: windows, Virtual: would, SoftUnreadable: c.unreadable}
+			enforce.Added, enforce.SoftUnreadable = append(enforce.Added, recorded...), c.unreadable
 			for mode, lines := range map[rules.Mode][]view.WindowLine{
 				rules.ModeEnforce: view.WindowLines(enforce), rules.ModeObserve: view.WindowLines(observe),
 			} {

@@ -132,8 +132,8 @@ func (l *lab) fields(t *testing.T) {
 	}
 	require.NoError(t, change(binding, "cart", `{"spec":{"clusters":[],"rescheduleTriggeredAt":"2026-01-02T03:04:05Z",`+
 		`"gracefulEvictionTasks":[{"fromCluster":"member1","producer":"Lifeboat","reason":"TaintUntolerated","suppressDeletion":true}]}}`))
-	ours := []byte(`{"metadata":{"annotations":{"failover.lifeboat.dev/stopped-by":"x"}}}`)
-	stands, err := l.dynamic.Resource(cluster).Patch(t.Context(), "member1", types.MergePatchType, ours, metav1.PatchOptions{})
+	own := []byte(`{"metadata":{"annotations":{"failover.lifeboat.dev/stopped-by":"x"}}}`)
+	stands, err := l.dynamic.Resource(cluster).Patch(t.Context(), "member1", types.MergePatchType, own, metav1.PatchOptions{})
 	require.NoError(t, err)
 	require.NoError(t, change(cluster, "member1", `{"metadata":{"resourceVersion":"`+stands.GetResourceVersion()+`",`+
 		`"annotations":{"failover.lifeboat.dev/drained-by":"x","failover.lifeboat.dev/stopped-by":null}},`+

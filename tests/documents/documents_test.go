@@ -78,7 +78,7 @@ func tests(t *testing.T, folder, name string) bool {
 	})
 }
 
-const ours = "failover.lifeboat.dev/"
+const own = "failover.lifeboat.dev/"
 
 // The reference of annotations in docs/operations.md has each one that the code reads, and
 // no other: those that users set in a row each, those that are Lifeboat's records beside them.
@@ -91,7 +91,7 @@ func TestAnnotations_ReferenceNamesWhatTheCodeReads(t *testing.T) {
 		if is && strings.HasPrefix(spec.Names[0].Name, "Annotation") {
 			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value) //nolint:errcheck,forcetypeassert // a constant of text
 			require.NoError(t, err)
-			if strings.HasPrefix(name, ours) {
+			if strings.HasPrefix(name, own) {
 				read = append(read, name)
 			}
 		}
@@ -103,10 +103,10 @@ func TestAnnotations_ReferenceNamesWhatTheCodeReads(t *testing.T) {
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n## ")
 
-	rows := names(section, "(?m)^\\| `("+ours+"[a-z-]+)`")
+	rows := names(section, "(?m)^\\| `("+own+"[a-z-]+)`")
 	_, text, found := strings.Cut(section, "Lifeboat's records")
 	require.True(t, found)
-	records := names(text, "`("+ours+"[a-z-]+)`")
+	records := names(text, "`("+own+"[a-z-]+)`")
 	require.NotEmpty(t, rows)
 	require.NotEmpty(t, records)
 	require.ElementsMatch(t, read, append(rows, records...))
@@ -120,7 +120,7 @@ func TestAnnotations_AreSpelledInOnePlace(t *testing.T) {
 				return err
 			}
 			raw, err := os.ReadFile(path) //nolint:gosec // of this repository
-			require.NotContains(t, string(raw), `"`+ours, path)
+			require.NotContains(t, string(raw), `"`+own, path)
 			return err
 		}))
 	}

@@ -93,13 +93,13 @@ func (b *binding) on(cluster string) bool { return slices.Contains(b.targets(), 
 
 // held are Lifeboat's tasks for a cluster.
 func (b *binding) held(cluster string) []task {
-	var ours []task
+	var own []task
 	for _, t := range b.Spec.Tasks {
 		if t.FromCluster == cluster && t.Producer == producer {
-			ours = append(ours, t)
+			own = append(own, t)
 		}
 	}
-	return ours
+	return own
 }
 
 // scheduled is the scheduler's own word.

@@ -105,8 +105,8 @@ func karmadasPolicy(s *scene) {
 	})
 	ends(s.ctx, first)
 	s.await("the other policy takes the taint over", func() (bool, string) {
-		ours := s.cluster(from).Annotations[prefix+"added-taints"]
-		return strings.Contains(ours, `"rule":"ClusterTaintPolicy/`+second+`"`), ours
+		own := s.cluster(from).Annotations[prefix+"added-taints"]
+		return strings.Contains(own, `"rule":"ClusterTaintPolicy/`+second+`"`), own
 	})
 	require.Equal(s, stands, s.cluster(from).Spec.Taints)
 	s.recovers(from, map[string]string{app: "Migrated"})

@@ -156,10 +156,10 @@ func TestTheTableOfImportsHolds(t *testing.T) {
 			continue
 		}
 		for _, imported := range f.imports {
-			ours, isOurs := strings.CutPrefix(imported, module+"/")
-			helped := f.test && below(ours, helping)
-			if isOurs && !below(ours, self) && !belowAny(ours, within[self]) && !helped {
-				t.Errorf("%s imports %s: %s may import %v of this module", f.path, ours, self, within[self])
+			own, isOwn := strings.CutPrefix(imported, module+"/")
+			helped := f.test && below(own, helping)
+			if isOwn && !below(own, self) && !belowAny(own, within[self]) && !helped {
+				t.Errorf("%s imports %s: %s may import %v of this module", f.path, own, self, within[self])
 			}
 		}
 	}
@@ -170,10 +170,10 @@ func TestNoWorkflowImportsAnother(t *testing.T) {
 	shared := map[string]bool{"workflows": true, "workflows/flow": true}
 	for _, f := range files(t, "workflows", "workflows/registry") {
 		for _, imported := range f.imports {
-			ours, isOurs := strings.CutPrefix(imported, module+"/")
+			own, isOwn := strings.CutPrefix(imported, module+"/")
 			outside := f.test && f.folder() == "workflows" // its tests play all of them together
-			if isOurs && below(ours, "workflows") && !shared[ours] && !outside {
-				t.Errorf("%s imports %s", f.path, ours)
+			if isOwn && below(own, "workflows") && !shared[own] && !outside {
+				t.Errorf("%s imports %s", f.path, own)
 			}
 		}
 	}

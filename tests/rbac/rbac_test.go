@@ -110,7 +110,7 @@ func TestEachProcessIsGrantedExactlyWhatItNeeds(t *testing.T) {
 	}
 }
 
-func TestSetupMayInstallOurDefinitionAndNoOther(t *testing.T) {
+func TestSetupMayInstallItsDefinitionAndNoOther(t *testing.T) {
 	for _, p := range roles(t)["lifeboat-setup"].Grants {
 		require.Equal(t, "customresourcedefinitions", p.Resource)
 		if p.Verb != "create" { // which RBAC cannot limit to a name

@@ -201,8 +201,8 @@ func (j *judge) reports(from string, r activities.MigrationReport) {
 	j.handed[cluster] = append(j.handed[cluster], r)
 	b, there := j.s.world.StandingBinding(r.Key)
 	t := held(&b, cluster)
-	ours := t != nil && (t.Message == from || t.Reason == karmada.TaskReasonBanned && !targets(&b, cluster))
-	if there && b.UID == r.UID && r.Result.Outcome == phase.OutcomeMovedByOthers && ours {
+	own := t != nil && (t.Message == from || t.Reason == karmada.TaskReasonBanned && !targets(&b, cluster))
+	if there && b.UID == r.UID && r.Result.Outcome == phase.OutcomeMovedByOthers && own {
 		j.violates("7: %s is reported as moved off %s by others, and Lifeboat's own task (%s) keeps it off", r.Key, cluster, t.Reason)
 	}
 }

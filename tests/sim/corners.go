@@ -52,7 +52,7 @@ func (s *sim) blame(_ workflow.Context, x Step) {
 		s.ready(x.Cluster, false)
 		s.world.ChangeCluster(x.Cluster, func(c *karmada.Cluster) {
 			c.Conditions = slices.Clone(c.Conditions)
-			c.Conditions[0].Reason = ourSide
+			c.Conditions[0].Reason = karmadaFault
 		})
 	}
 }

@@ -182,9 +182,9 @@ func (j *judge) end(idle bool, running []string) {
 // Lifeboat's doing.
 func (j *judge) beside(x world.Write) {
 	for key, e := range j.evicted {
-		ours := strings.HasPrefix(key, x.Detail+" "+x.Binding+" ")
+		own := strings.HasPrefix(key, x.Detail+" "+x.Binding+" ")
 		atOnce := !e.released.IsZero() && x.At.Equal(e.released) // later ones are the scheduler's own
-		if ours && e.purge == karmada.PurgeDirectly && atOnce && !e.fenced {
+		if own && e.purge == karmada.PurgeDirectly && atOnce && !e.fenced {
 			j.violates("11: %s begins on %s at %s beside its old copy on %s", x.Binding, x.Cluster, x.At.Sub(begins), x.Detail)
 		}
 	}

@@ -151,12 +151,12 @@ func (j *judge) onlooker(cluster string) bool {
 	return now.Sub(began) > 2*takes && j.observes(cluster, began, until)
 }
 
-// ourSide is what Karmada says where it is not the cluster that it could not reach.
-const ourSide = "StatusCollectionFailed"
+// karmadaFault is what Karmada says where it is not the cluster that it could not reach.
+const karmadaFault = "StatusCollectionFailed"
 
 // aboutUs: what makes a cluster not Ready speaks of Lifeboat's own side.
 func aboutUs(c karmada.Cluster) bool {
-	return len(c.Conditions) > 0 && c.Conditions[0].Reason == ourSide
+	return len(c.Conditions) > 0 && c.Conditions[0].Reason == karmadaFault
 }
 
 // lateBy is what a taint may come after its window, where nothing goes wrong but that runs

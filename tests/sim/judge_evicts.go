@@ -86,6 +86,6 @@ func (at sight) supports(t corev1.Taint) bool {
 	case policyTaint:
 		return at.policed && networkIs(c) == corev1.ConditionFalse
 	}
-	ours := slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
-	return !ours || at.ruled && !isReady(c)
+	own := slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
+	return !own || at.ruled && !isReady(c)
 }

@@ -120,10 +120,10 @@ func (j *judge) proofOfDeath(w world.Write, b *karmada.Binding, e *eviction) {
 
 // takesOver: a former cluster may become a target in place of the new ones only if it
 // can run the copy that was held all the time.
-func (j *judge) takesOver(w world.Write, b *karmada.Binding, cluster string, e *eviction, ours bool) {
+func (j *judge) takesOver(w world.Write, b *karmada.Binding, cluster string, e *eviction, own bool) {
 	work, stands := j.s.world.StandingWork(b.Key, cluster)
 	switch {
-	case !j.everListed(cluster, func(c karmada.Cluster) bool { return fit(c, ours) }):
+	case !j.everListed(cluster, func(c karmada.Cluster) bool { return fit(c, own) }):
 		j.violates("1: %s of %s gives it to %s again, which cannot take over", w.Op, w.Binding, cluster)
 	case !stands || work.Deleting:
 		j.violates("1: %s of %s gives it to %s again, whose old copy is gone", w.Op, w.Binding, cluster)
@@ -137,9 +137,9 @@ func (j *judge) takesOver(w world.Write, b *karmada.Binding, cluster string, e *
 
 // fit: it answers, and nothing drives bindings off it; Lifeboat's: but for Lifeboat taints,
 // which go with the same act.
-func fit(c karmada.Cluster, ours bool) bool {
+func fit(c karmada.Cluster, own bool) bool {
 	return isReady(c) && !slices.ContainsFunc(c.Taints, func(t corev1.Taint) bool {
-		mine := ours && slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
+		mine := own && slices.ContainsFunc(c.Added, func(a karmada.AddedTaint) bool { return a.Key == t.Key && a.Effect == t.Effect })
 		return drives(t) && !mine
 	})
 }

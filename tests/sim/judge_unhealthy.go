@@ -36,8 +36,8 @@ func (s Schedule) blink() time.Duration {
 
 // troubled reports whether a cluster is not Ready, has a failover of its own, or carries a taint that moves bindings.
 func troubled(c karmada.Cluster) bool {
-	ours := len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil
-	return ours || !isReady(c) || c.Deleting || triggers(c)
+	own := len(c.Added)+len(c.Ordered) > 0 || c.Stopped != nil || c.Drain != nil
+	return own || !isReady(c) || c.Deleting || triggers(c)
 }
 
 // changed records how the copies of a binding stand after a change.

@@ -248,7 +248,7 @@ func (w *World) Leftovers() []string {
 	}
 	for _, b := range w.bindings {
 		for _, t := range b.Tasks {
-			if t.Ours() && (t.Reason == karmada.TaskReason || t.ForDependent() || t.Bans()) {
+			if t.IsLifeboat() && (t.Reason == karmada.TaskReason || t.ForDependent() || t.Bans()) {
 				out = append(out, fmt.Sprintf("task for %s on %s", t.FromCluster, b.Key))
 			}
 		}

@@ -134,14 +134,14 @@ func (w *World) Restore(_ context.Context, r activities.RestoreWrite) (karmada.B
 }
 
 func dropTask(b *karmada.Binding, cluster string) {
-	b.Tasks = slices.DeleteFunc(b.Tasks, func(t karmada.Task) bool { return t.FromCluster == cluster && t.Ours() })
+	b.Tasks = slices.DeleteFunc(b.Tasks, func(t karmada.Task) bool { return t.FromCluster == cluster && t.IsLifeboat() })
 }
 
 // Hold puts Lifeboat's task back.
 func (w *World) Hold(_ context.Context, r activities.HoldWrite) (karmada.Binding, error) {
 	return w.write("hold", r.Cluster, r.Binding, func(b *karmada.Binding) {
 		task, _ := b.TaskFor(r.Cluster)
-		if task != nil && !task.Ours() {
+		if task != nil && !task.IsLifeboat() {
 			task = nil
 		}
 		hold(b, task, r)
@@ -238,15 +238,15 @@ func (w *World) editTaints(c *karmada.Cluster, r activities.TaintWrite) {
 
 func (w *World) addTaint(c *karmada.Cluster, t karmada.RuleTaint, rule, failoverID string) {
 	record := karmada.AddedTaint{Key: t.Key, Effect: t.Effect, Rule: rule, FailoverID: failoverID}
-	ours := slices.IndexFunc(c.Added, func(x karmada.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect })
+	own := slices.IndexFunc(c.Added, func(x karmada.AddedTaint) bool { return x.Key == t.Key && x.Effect == t.Effect })
 	if slices.ContainsFunc(c.Taints, func(x corev1.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
-		if ours >= 0 {
-			c.Added[ours] = record
+		if own >= 0 {
+			c.Added[own] = record
 		}
 		return
 	}
-	if ours >= 0 { // of a taint that another actor took away
-		c.Added = slices.Delete(c.Added, ours, ours+1)
+	if own >= 0 { // of a taint that another actor took away
+		c.Added = slices.Delete(c.Added, own, own+1)
 	}
 	taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
 	if karmada.Triggers(t.Effect) {

@@ -73,7 +73,7 @@ func (rs *restorer) restore() {
 	ctx := flow.Acting(rs.ctx, "put "+rs.st.Ref.Key.String()+" back on "+rs.st.Ref.Cluster)
 	out, err := flow.Run[activities.ActResult](ctx, activities.NameRestore, activities.RestoreRequest{
 		MigrationRef: rs.looks.held(), EvenIfPlaced: rs.st.Placed, EvenIfFailing: rs.st.Intent.Cancelled != nil,
-		PutBack: rs.putsBack(), OursGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
+		PutBack: rs.putsBack(), TaintsGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
 		Tried: rs.tried,
 	})
 	rs.tried = false

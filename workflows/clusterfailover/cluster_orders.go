@@ -168,9 +168,9 @@ func (co *clusterOrders) endsOrders(t karmada.OrderedTaint) (ended []karmada.Ord
 	if o := karmada.OrderedOn(c.Ordered, t.Name()); o != nil {
 		return []karmada.OrderedTaint{*o}, ""
 	}
-	for _, ours := range c.Ours {
-		if ours.Key == t.Key && ours.Effect == t.Effect {
-			return nil, t.Name() + " follows from rule " + ours.Rule + ", and goes when that no longer matches"
+	for _, added := range c.Added {
+		if added.Key == t.Key && added.Effect == t.Effect {
+			return nil, t.Name() + " follows from rule " + added.Rule + ", and goes when that no longer matches"
 		}
 	}
 	if co.judgement.evidence().Stands(t.RuleTaint()) {

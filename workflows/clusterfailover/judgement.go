@@ -61,7 +61,7 @@ func (j *judgement) take(a activities.Assessment, asked time.Time, heard int) {
 	j.judged = asked
 	j.st.UID, j.st.Seen, j.st.Turns = a.UID, a.Seen, a.Turns
 	j.st.Facts = slices.DeleteFunc(j.st.Facts, j.judgedSince)
-	j.st.Windows = j.st.Windows.Adopt(a.Ours, now)
+	j.st.Windows = j.st.Windows.Adopt(a.Added, now)
 	for _, sight := range a.Sights {
 		j.st.Windows = j.st.Windows.Advance(sight, now)
 	}
@@ -145,7 +145,7 @@ func (j *judgement) externalProbe() rules.ExternalProbe {
 func (j *judgement) armWindows() {
 	wanted := map[string]bool{}
 	for _, w := range j.st.Windows.Sorted() {
-		mine := slices.ContainsFunc(j.st.Cluster.Ours, func(t karmada.AddedTaint) bool { return t.Key == w.Taint.Key && t.Effect == w.Taint.Effect })
+		mine := slices.ContainsFunc(j.st.Cluster.Added, func(t karmada.AddedTaint) bool { return t.Key == w.Taint.Key && t.Effect == w.Taint.Effect })
 		name := string(w.Key())
 		switch {
 		case w.Matching && !j.evidence().Stands(w.Taint):
@@ -249,7 +249,7 @@ func (j *judgement) onlyCordons() bool {
 	switch {
 	case !early && !settled, j.st.UID == "", !j.st.GoneAt.IsZero(), len(j.st.Migrations) > 0, len(j.asks) > 0, j.ordersRecorded():
 		return false
-	case slices.ContainsFunc(j.st.Cluster.Ours, rules.OfThisFailure), j.thisFailureStands():
+	case slices.ContainsFunc(j.st.Cluster.Added, rules.OfThisFailure), j.thisFailureStands():
 		return false
 	}
 	return j.evidence().CordonStands() || j.evidence().CordonMatches()
@@ -260,13 +260,13 @@ func (j *judgement) ordersRecorded() bool {
 	return j.st.Cluster.Drain != nil && !j.st.Cluster.Drain.Deletion || len(j.st.Cluster.Ordered) > 0
 }
 
-// nothingOfOurs: this first attempt has done nothing, and found nothing of Lifeboat's.
-func (j *judgement) nothingOfOurs() bool {
-	nothing := len(j.st.Cluster.Ours)+len(j.st.Migrations)+len(j.st.Results) == 0 && !j.st.Bans
+// isUntouched: this first attempt has done nothing, and found nothing of Lifeboat's.
+func (j *judgement) isUntouched() bool {
+	nothing := len(j.st.Cluster.Added)+len(j.st.Migrations)+len(j.st.Results) == 0 && !j.st.Bans
 	return j.st.Attempt == 1 && nothing && !j.ordersRecorded()
 }
 
 // inheritsTaint: a first attempt that finds a Lifeboat taint that moves bindings took it over.
 func (j *judgement) inheritsTaint() bool {
-	return j.st.Attempt <= 1 && slices.ContainsFunc(j.st.Cluster.Ours, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
+	return j.st.Attempt <= 1 && slices.ContainsFunc(j.st.Cluster.Added, func(t karmada.AddedTaint) bool { return karmada.Triggers(t.Effect) })
 }

@@ -135,7 +135,7 @@ func (ms *migrations) started(s starting, err error) {
 	switch {
 	case err == nil:
 		if move, still := ms.st.Migrations[key]; still {
-			move.Ours = true
+			move.StartedHere = true
 			ms.own(move)
 		}
 	case errors.Is(err, activities.ErrRuns):

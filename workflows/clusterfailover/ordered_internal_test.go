@@ -272,11 +272,11 @@ func TestReport_EndOfAnEarlierMigrationOnceMore_EndsNoLaterOne(t *testing.T) {
 		key := o.Binding.String()
 		report.Asked = f.now()
 		m := f.st.Migrations[key]
-		m.Ours, m.Since = true, f.now().Add(time.Second)
+		m.StartedHere, m.Since = true, f.now().Add(time.Second)
 		f.migrations.note(m)
 		f.reported(report)
 		require.Contains(t, f.st.Migrations, key)
-		m.Ours = false // it ran already when this failover asked for it
+		m.StartedHere = false // it ran already when this failover asked for it
 		f.migrations.note(m)
 		f.reported(report)
 		require.NotContains(t, f.st.Migrations, key)

@@ -68,7 +68,7 @@ func (or *orphans) waits() bool {
 	if or.st.AdoptNow || or.st.Phase == phase.FailoverSettling {
 		return false // a failover that settles sees its last hold task go before it closes
 	}
-	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.thisFailureStands() && or.judgement.nothingOfOurs()
+	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.thisFailureStands() && or.judgement.isUntouched()
 	return or.judgement.onlyCordons() || ends
 }
 

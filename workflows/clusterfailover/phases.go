@@ -46,9 +46,9 @@ func (f *failover) actUnsuspected() {
 		return // an operator is about to begin a drain, or to put a taint: this is no false alarm
 	case f.judgement.onlyCordons():
 		f.cordon()
-	case f.judgement.nothingOfOurs() && f.st.Phase == phase.FailoverCordoned:
+	case f.judgement.isUntouched() && f.st.Phase == phase.FailoverCordoned:
 		f.on(phase.EventUncordoned, reason.ClusterRecovered)
-	case f.judgement.nothingOfOurs():
+	case f.judgement.isUntouched():
 		f.on(phase.EventNothingWrong, reason.Blip)
 	default:
 		// Something of Lifeboat's is left (an earlier attempt, an adopted task): it recovers, it is no false alarm.
@@ -202,7 +202,7 @@ func (f *failover) actSettling() {
 // close ends a run whose migrations have ended, once nothing of Lifeboat's stands any more.
 func (f *failover) close() {
 	switch {
-	case len(f.st.Cluster.Ours) > 0 || f.judgement.evidence().CordonMatches():
+	case len(f.st.Cluster.Added) > 0 || f.judgement.evidence().CordonMatches():
 		f.st.Reason = reason.Cordoned
 		f.taints.followRules() // no run closes while a Lifeboat taint stands, or while the window of one runs
 	case f.judgement.evidence().Suspected():

@@ -32,7 +32,7 @@ func (ms *migrations) reported(r activities.MigrationReport) {
 // declined drops the migration of an application that stays with its own failover: it is found again once the failure is
 // confirmed.
 func (ms *migrations) declined(r activities.MigrationReport) {
-	if m, known := ms.st.Migrations[r.Key.String()]; !known || m.UID != r.UID || m.Ours {
+	if m, known := ms.st.Migrations[r.Key.String()]; !known || m.UID != r.UID || m.StartedHere {
 		return
 	}
 	delete(ms.st.Migrations, r.Key.String())

@@ -108,13 +108,13 @@ func (ts *taints) followRules() {
 		ts.st.Refused = false
 		return
 	}
-	was, what := len(ts.st.Cluster.Ours), "bring the taints of "+ts.cluster+" to what its rules say"
+	was, what := len(ts.st.Cluster.Added), "bring the taints of "+ts.cluster+" to what its rules say"
 	r, ok := ts.write(what, activities.TaintRequest{Add: add, Remove: remove})
 	// What may not be put keeps nothing there, but for what is asked for again.
 	if remove = ts.withered(); ok && r.Refused != "" && len(add) > 0 && len(remove) > 0 {
 		r, ok = ts.write(what, activities.TaintRequest{Remove: remove})
 	}
-	ts.dirty = ts.dirty || ok && len(r.Ours) != was // what they asked for may have been the last thing to do
+	ts.dirty = ts.dirty || ok && len(r.Added) != was // what they asked for may have been the last thing to do
 }
 
 // withered are the taints of rules that are to go; in a recovery those that move bindings go with the untaint.
@@ -133,7 +133,7 @@ func (ts *taints) untaint() (again bool) {
 		ts.st.Virtual, ts.st.Untainted, ts.dirty = nil, ts.now(), true
 		return false
 	}
-	if len(ts.st.Cluster.Ours) == 0 && !ts.judgement.ordersRecorded() {
+	if len(ts.st.Cluster.Added) == 0 && !ts.judgement.ordersRecorded() {
 		ts.st.Refused, ts.st.Untainted, ts.dirty = false, ts.now(), true
 		return false
 	}
@@ -146,7 +146,7 @@ func (ts *taints) untaint() (again bool) {
 	case r.Refused == reason.ConditionsMatch:
 		ts.clusterDirty = true
 		return true
-	case r.Refused == "" && !slices.ContainsFunc(r.Ours, rules.OfThisFailure):
+	case r.Refused == "" && !slices.ContainsFunc(r.Added, rules.OfThisFailure):
 		ts.st.Untainted, ts.dirty = ts.now(), true
 	default:
 		ts.backOff()
@@ -166,7 +166,7 @@ func (ts *taints) stop() {
 	})
 	switch {
 	case !ok:
-	case r.Refused == "" && len(r.Ours) == 0:
+	case r.Refused == "" && len(r.Added) == 0:
 		ts.st.Untainted, ts.dirty = ts.now(), true
 	default: // what could not be taken away yet is still Lifeboat's
 		ts.backOff()
@@ -177,7 +177,7 @@ func (ts *taints) stop() {
 func (ts *taints) write(what string, r activities.TaintRequest) (activities.TaintResult, bool) {
 	r.Cluster, r.UID, r.FailoverID, r.Mode, r.ExternalProbe = ts.cluster, ts.st.UID, ts.st.FailoverID, ts.st.Terms.Mode, ts.judgement.externalProbe()
 	r.Seen, r.Facts, r.Turns = ts.st.Seen, ts.st.Facts, ts.st.Turns
-	was, asked, heard := ts.st.Cluster.Ours, ts.now(), ts.judgement.heard()
+	was, asked, heard := ts.st.Cluster.Added, ts.now(), ts.judgement.heard()
 	out, err := flow.Run[activities.TaintResult](flow.Doing(ts.ctx, what), activities.NameWriteTaints, r)
 	if err != nil {
 		ts.log.Error("could not write the cluster's taints", "error", err)
@@ -230,12 +230,12 @@ func (ts *taints) noticeTaken(add []rules.RuleObservation) {
 	}
 	for _, o := range add {
 		same := func(t karmada.AddedTaint) bool { return t.Key == o.Taint.Key && t.Effect == o.Taint.Effect }
-		recorded := slices.IndexFunc(ts.st.Cluster.Ours, same)
+		recorded := slices.IndexFunc(ts.st.Cluster.Added, same)
 		last := slices.IndexFunc(ts.st.TakenAway, func(t workflows.TakenAway) bool { return same(t.AddedTaint) })
 		if recorded < 0 || last < 0 || ts.now().Sub(ts.st.TakenAway[last].At) >= disputeWithin || ts.judgement.evidence().Stands(o.Taint) {
 			continue
 		}
-		t := ts.st.Cluster.Ours[recorded]
+		t := ts.st.Cluster.Added[recorded]
 		ts.st.TakenAway = append(ts.st.TakenAway, workflows.TakenAway{AddedTaint: t, At: ts.now(), Twice: true})
 		why := fmt.Sprintf("%s:%s %s was taken away twice within a minute; it is not put back before a resume. To end this failover: %s",
 			t.Key, t.Effect, rules.RuleTitle(t.Rule), view.EndsTaint(t.Rule, ts.cluster))

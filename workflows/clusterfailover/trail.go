@@ -127,7 +127,7 @@ func (t *trail) taints(was []karmada.AddedTaint) {
 	same := func(a karmada.AddedTaint) func(karmada.AddedTaint) bool {
 		return func(b karmada.AddedTaint) bool { return a.Key == b.Key && a.Effect == b.Effect }
 	}
-	for _, stands := range t.st.Cluster.Ours {
+	for _, stands := range t.st.Cluster.Added {
 		switch at := slices.IndexFunc(was, same(stands)); {
 		case at < 0:
 			t.taintChanged(record.AuditTaintAdded, stands, "")
@@ -136,7 +136,7 @@ func (t *trail) taints(was []karmada.AddedTaint) {
 		}
 	}
 	for _, stood := range was {
-		if !slices.ContainsFunc(t.st.Cluster.Ours, same(stood)) {
+		if !slices.ContainsFunc(t.st.Cluster.Added, same(stood)) {
 			t.taintChanged(record.AuditTaintRemoved, stood, "")
 		}
 	}

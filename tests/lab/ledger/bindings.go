@@ -56,7 +56,7 @@ func (j *Journal) endBinding(at time.Time, b *bindingState) {
 
 // compare reads what happened between two states of a binding; before is nil for the first.
 func (j *Journal) compare(at time.Time, before, b *api.Binding) {
-	held, holds := ours(before), ours(b)
+	held, holds := holdsOf(before), holdsOf(b)
 	for _, cluster := range slices.Sorted(maps.Keys(holds)) {
 		if m := j.standing(b, cluster); m != nil {
 			m.Reason = holds[cluster]
@@ -148,7 +148,7 @@ func (j *Journal) compareTargets(at time.Time, before, b *api.Binding) {
 		}
 	}
 	for _, cluster := range targets(before) {
-		if _, held := ours(b)[cluster]; !held && !hasTarget(b, cluster) {
+		if _, held := holdsOf(b)[cluster]; !held && !hasTarget(b, cluster) {
 			j.left(at, b, cluster)
 		}
 	}

@@ -202,7 +202,7 @@ func (j *Journal) noteRunning(at time.Time, cluster string, c members.Workload) 
 }
 
 // Lifeboat's are the clusters that a hold task of Lifeboat's holds, with the task's reason.
-func ours(b *api.Binding) map[string]string {
+func holdsOf(b *api.Binding) map[string]string {
 	held := map[string]string{}
 	if b == nil {
 		return held

@@ -28,7 +28,7 @@ func (g *judgement) leftovers() Check {
 func (g *judgement) leftOn(cluster string) []string {
 	problems := g.leftOnCluster(cluster)
 	for _, b := range g.bindings {
-		reason, held := ours(b.Binding)[cluster]
+		reason, held := holdsOf(b.Binding)[cluster]
 		if held && reason != reasonKept && reason != reasonNeedsOperator {
 			problems = append(problems, fmt.Sprintf("%s: a hold task for %s is left", nameOf(b.Binding), cluster))
 		}
