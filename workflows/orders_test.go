@@ -18,6 +18,8 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -615,6 +617,31 @@ func TestAnOrderDoesNotKeepTheTaskOfADeletedCluster(t *testing.T) {
 				s.playTo(phase.FailoverGone)
 			})
 		}
+	}
+}
+
+// An operator releases what an earlier failover left on a cluster that was deleted since.
+//
+// Rules: R4.9-49, R4.9-51.
+func TestRelease_LeftToAnOperatorOnADeletedCluster_EndsItsHold(t *testing.T) {
+	for _, left := range []string{karmada.TaskReasonKept, karmada.TaskReasonNeedsOperator} {
+		t.Run(left, func(t *testing.T) {
+			s := newStory(t)
+			key := leftBehind(s, left)
+			s.world.DeleteCluster("m1")
+			var released *answer
+			s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				if info.ActivityType.Name == activities.NameAssessCluster && released == nil {
+					released = s.orderOne(workflows.UpdateRelease, key, false)
+				}
+			})
+			s.run()
+			require.True(t, released.done)
+			require.NoError(t, released.err)
+			require.Equal(t, phase.FailoverGone, s.report.Ended)
+			require.Empty(t, s.world.Peek(key).Tasks)
+			require.Equal(t, phase.OutcomeMigrated, s.appResult().Outcome)
+		})
 	}
 }
 

@@ -161,7 +161,7 @@ func (b *bindingOrders) callOff(v bindingVerb) {
 // takeNamed starts a migration for a task that was kept, or left to an operator. An operator
 // named it, so it is not off limits to that migration, and to no other.
 func (b *bindingOrders) takeNamed(v bindingVerb) {
-	if b.st.UID == "" {
+	if b.st.UID == "" && b.st.GoneAt.IsZero() {
 		b.orders.bindings = append(b.orders.bindings, v) // the cluster has not been judged yet
 		return
 	}
