@@ -3,6 +3,7 @@ package activities_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -397,6 +398,29 @@ func TestATaintThatIsPutBackIsSaidSoWithTheOrderThatEndsIt(t *testing.T) {
 	raised = nil
 	require.Empty(t, b.taint(r).PutBack, "it stands")
 	require.NotContains(t, fmt.Sprint(raised), "TaintPutBack")
+}
+
+// Another rule that asks for the taint, and is before it in the order, is recorded for it now: what was taken away is the taint of
+// the former one all the same, unless that asked for it no more.
+//
+// Rules: R4.9-59, R4.1-25.
+func TestATaintThatAnotherRulePutsBackIsSaidSoWhileItsOwnRuleMatches(t *testing.T) {
+	for name, matches := range map[string]bool{"its own rule matches": true, "its own rule does not": false} {
+		t.Run(name, func(t *testing.T) {
+			b := failing(t)
+			other := downWhile("a-network", corev1.ConditionFalse)
+			other.MatchConditions[0].ConditionType = "NetworkReady"
+			b.world.AddRule(other)
+			b.network(corev1.ConditionFalse)
+			b.world.SetReady("m1", !matches)
+			b.world.DropTaint("m1", downKey)
+			r := b.taints()
+			r.Add = slices.Concat([]rules.RuleObservation{{Rule: "a-network", Taint: r.Add[0].Taint}}, r.Add)
+			out := b.taint(r)
+			require.True(t, slices.ContainsFunc(out.Ours, func(t karmada.AddedTaint) bool { return t.Rule == "a-network" }))
+			require.Equal(t, matches, len(out.PutBack) == 1)
+		})
+	}
 }
 
 // An attempt that was thrown back comes again when the taint that asked for the

@@ -112,20 +112,20 @@ func (a tainter) writeTaintsOnce(ctx context.Context, r TaintRequest) (TaintResu
 		a.recordTaint(ctx, c, w, err)
 		return TaintResult{}, err
 	}
-	back := putBack(c, w)
+	back := putBack(c, w, windowsOf(askedNow(c, list, r.ExternalProbe)))
 	a.recordTaint(ctx, after, w, nil)
 	a.recordPutBack(ctx, after, back)
 	a.recordOrders(ctx, after, w, r)
 	return TaintResult{Assessment: assess(after, list, r.AssessRequest), PutBack: back, Dues: duesUnder(moving(after), r.Policies, a.clock.Now())}, nil
 }
 
-// putBack are the taints of a write that are recorded on the cluster, as just read, and do not
-// stand there any more.
-func putBack(c karmada.Cluster, w TaintWrite) []karmada.AddedTaint {
+// putBack are the taints of a write that are recorded on the cluster, as just read, for a rule that
+// matches, and do not stand there any more.
+func putBack(c karmada.Cluster, w TaintWrite, matching map[rules.WindowKey]bool) []karmada.AddedTaint {
 	var out []karmada.AddedTaint
-	for n, t := range w.Add {
+	for _, t := range w.Add {
 		for _, recorded := range c.Added {
-			if w.AddRules[n] != "" && recorded.Rule == w.AddRules[n] && recorded.Key == t.Key && recorded.Effect == t.Effect && !karmada.HasTaint(c.Taints, t.Key, t.Effect) {
+			if matching[rules.KeyOf(recorded)] && recorded.Key == t.Key && recorded.Effect == t.Effect && !karmada.HasTaint(c.Taints, t.Key, t.Effect) {
 				out = append(out, recorded)
 			}
 		}
