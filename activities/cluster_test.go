@@ -417,7 +417,7 @@ func TestATaintThatAnotherRulePutsBackIsSaidSoWhileItsOwnRuleMatches(t *testing.
 			r := b.taints()
 			r.Add = slices.Concat([]rules.RuleObservation{{Rule: "a-network", Taint: r.Add[0].Taint}}, r.Add)
 			out := b.taint(r)
-			require.True(t, slices.ContainsFunc(out.Ours, func(t karmada.AddedTaint) bool { return t.Rule == "a-network" }))
+			require.True(t, slices.ContainsFunc(out.Added, func(t karmada.AddedTaint) bool { return t.Rule == "a-network" }))
 			require.Equal(t, matches, len(out.PutBack) == 1)
 		})
 	}
