@@ -65,9 +65,6 @@ type FailoverState struct {
 	Listed     time.Time            `json:"listed,omitzero"`      // when the affected set was last listed
 	Judged     string               `json:"judged,omitempty"`     // the taints that Dues were judged under, as one string
 	Migrations map[string]Migration `json:"migrations,omitempty"` // running migrations by binding
-	// Vanished are migrations that ended without a report after an operator's order or with a fence, until the next search
-	// for orphans.
-	Vanished []Migration `json:"vanished,omitempty"`
 
 	// Orders: StandingOrders are those about bindings that hold until the failover closes.
 	StandingOrders
@@ -186,8 +183,6 @@ type Migration struct {
 	// Ordered is what an operator ordered of it last. One that ends with nothing written has
 	// not seen the order, or had nothing to do for it; it is carried out then.
 	Ordered *MigrationOrder `json:"ordered,omitempty"`
-	// RefusedID is the order that it refused last.
-	RefusedID string `json:"refusedID,omitempty"`
 	// StartedHere: this failover started it, at the moment Since.
 	StartedHere bool `json:"startedHere,omitempty"`
 	// Again: affected again while this runs; looked at when it reports.
@@ -233,7 +228,7 @@ func (m *Migration) Progressed(r activities.MigrationReport, now time.Time) {
 		m.Entered = now
 	}
 	m.Phase, m.Reason, m.Message, m.Placed, m.To, m.Heard = r.Phase, r.Reason, r.Message, r.Placed, r.To, now
-	m.Attention, m.GoesOn, m.WantsPermit, m.RefusedID = r.Attention, r.GoesOn, r.WantsPermit, r.RefusedID
+	m.Attention, m.GoesOn, m.WantsPermit = r.Attention, r.GoesOn, r.WantsPermit
 }
 
 // FailoverStatus answers the status query.

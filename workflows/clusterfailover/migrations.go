@@ -195,13 +195,13 @@ func (ms *migrations) ownRunning(m workflows.Migration) {
 
 // adopt takes one task over. In observe it only reports.
 func (ms *migrations) adopt(o activities.Orphan, orphan bool) {
-	former, known := ms.st.Migrations[o.Key.String()]
+	_, known := ms.st.Migrations[o.Key.String()]
 	switch {
 	case !ms.enforcing():
 		ms.log.Warn("found a Lifeboat hold task", "binding", o.Key.String(), "owner", o.Owner, "orphan", orphan)
 	case known && !orphan:
 	case orphan:
-		ms.vanish(former)
+		delete(ms.st.Migrations, o.Key.String())
 		ms.adoptOrphan(o)
 	case o.Owner == workflows.BindingMigrationID(ms.instance, ms.cluster, o.Key):
 		move := workflows.Migration{Key: o.Key, UID: o.UID, Resource: o.Resource, Attempt: ms.st.Attempt, Policy: -1, Phase: phase.MigrationPlacing, Since: ms.now(), Heard: ms.now()}
@@ -267,11 +267,10 @@ func (ms *migrations) answered(s sent) (told bool) {
 		return true
 	}
 	ms.log.Warn("a migration is not running any more", "binding", s.Key.String(), "error", err)
-	m, still := ms.st.Migrations[s.Key.String()]
-	if !still {
+	if _, still := ms.st.Migrations[s.Key.String()]; !still {
 		return true // it reported its end meanwhile
 	}
-	ms.vanish(m)
+	delete(ms.st.Migrations, s.Key.String())
 	ms.st.AdoptDirty, ms.st.ListDirty, ms.dirty = true, true, true
 	ms.endedOutside(s.Migration)
 	return false

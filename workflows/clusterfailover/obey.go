@@ -46,7 +46,7 @@ func (f *failover) obeyWhole() {
 	cancelled := f.orders.cancel
 	if cancelled != nil && f.on(phase.EventCancelOrdered, reason.Cancelled) {
 		f.st.Stopped, f.st.StopPutBack = cancelled, f.orders.putBack
-		f.st.ClosedAt, f.st.Untainted, f.st.Vanished = time.Time{}, time.Time{}, nil // the cancel is newer than their orders
+		f.st.ClosedAt, f.st.Untainted = time.Time{}, time.Time{}
 	}
 	f.orders.cancel, f.orders.putBack = nil, false
 	f.obeyEnforce(cancelled)

@@ -1,7 +1,6 @@
 package clusterfailover
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -18,9 +17,7 @@ import (
 	"github.com/lifeboat-failover/lifeboat/tests/flowtest"
 	"github.com/lifeboat-failover/lifeboat/tests/world"
 	"github.com/lifeboat-failover/lifeboat/workflows"
-	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -304,113 +301,5 @@ func TestBackOff_AnOrderAboutTheClusterWaits_IsNotDelayed(t *testing.T) {
 		require.True(t, backsOff())
 		f.st.UID = ""
 		require.False(t, backsOff(), "nothing is known of the cluster yet")
-	})
-}
-
-// A migration takes an order and is terminated in Temporal before it acts. The migration that adopts its hold takes the same
-// order, and not one that the first migration has refused.
-//
-// Rules: R4.9-53, R4.9-57.
-func TestMigrationIsTerminatedAfterAnOrder_TheNextOneIsTold(t *testing.T) {
-	order := &workflows.MigrationOrder{Verb: workflows.UpdatePutBack, CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "a drill", ID: "it"}}}
-	unnamed := &workflows.MigrationOrder{Verb: workflows.UpdateCancel, CancelOrder: workflows.CancelOrder{Order: workflows.Order{Who: "jane", Reason: "a drill"}}}
-	fence := &proof.Fence{By: proof.FenceByOperator, Who: "jane", Outage: "o"}
-	for name, c := range map[string]struct {
-		told    workflows.Migration
-		refused string
-		want    []any
-	}{
-		"an order":             {told: workflows.Migration{Ordered: order}, want: []any{*order}},
-		"a cancel":             {told: workflows.Migration{Ordered: unnamed}, want: []any{*unnamed}},
-		"a fence":              {told: workflows.Migration{Fence: fence}, want: []any{workflows.Fenced{Fence: *fence}}},
-		"an order, refused":    {told: workflows.Migration{Ordered: order}, refused: "it"},
-		"one refused before":   {told: workflows.Migration{Ordered: order}, refused: "earlier", want: []any{*order}},
-		"nothing was ordered":  {},
-		"an order and a fence": {told: workflows.Migration{Ordered: order, Fence: fence}, want: []any{*order, workflows.Fenced{Fence: *fence}}},
-	} {
-		for how, answers := range map[string]bool{"its hold is found": true, "a signal does not reach it": false} {
-			t.Run(name+"/"+how, func(t *testing.T) {
-				key := karmada.BindingKey{Namespace: "shop", Name: "app"}
-				require.Equal(t, c.want, toldAgain(t, answers, func(f *failover) {
-					c.told.Key, c.told.UID, c.told.Attempt, c.told.Policy = key, "u", 1, -1
-					f.migrations.note(c.told)
-					f.reported(activities.MigrationReport{FailoverID: "e", Attempt: 1, Key: key, UID: "u", Phase: phase.MigrationAwaitingHealth, Placed: true, RefusedID: c.refused})
-				}))
-			})
-		}
-	}
-}
-
-// toldAgain returns the orders that the migration receives that adopts a hold after the one of told was terminated. The failover
-// learns that from the hold or, where the terminated one answers nothing, from a signal first.
-func toldAgain(t *testing.T, answers bool, told func(*failover)) (sent []any) {
-	t.Helper()
-	env := flowtest.PatientEnv()
-	env.RegisterActivityWithOptions(func(context.Context, activities.OrphanRequest) (activities.OrphanPage, error) {
-		return activities.OrphanPage{Orphans: []activities.Orphan{{Key: karmada.BindingKey{Namespace: "shop", Name: "app"}, UID: "u", Policy: &rules.Policy{}}}}, nil
-	}, activity.RegisterOptions{Name: activities.NameFindOrphans})
-	env.RegisterActivityWithOptions(func(context.Context, activities.StartRequest[workflows.BindingMigrationParams]) (activities.StartAnswer, error) {
-		answers = true
-		return activities.StartAnswer{}, nil
-	}, activity.RegisterOptions{Name: activities.NameStartMigrations})
-	env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(func(_, _, _, _ string, arg any) error {
-		if !answers {
-			return errors.New("not found")
-		}
-		sent = append(sent, arg)
-		return nil
-	})
-	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		f, _, _ := moving(ctx)
-		told(f)
-		if f.st.AdoptDirty = true; !answers {
-			f.st.AdoptDirty = false
-			f.migrations.signalAll(workflows.SignalBindingObserved, func(m workflows.Migration) any { return proof.BindingFact{Key: m.Key, UID: m.UID} })
-			require.Empty(t, f.st.Migrations)
-		}
-		for range 3 { // turns
-			f.obey()
-			f.orphans.search()
-		}
-		require.Contains(t, f.st.Migrations, "shop/app")
-		return nil
-	})
-	require.NoError(t, env.GetWorkflowError())
-	return sent
-}
-
-// The report of a migration comes although a signal did not reach it, or an operator cancels the whole failover meanwhile.
-//
-// Rules: R4.9-58.
-func TestMigrationIsTerminatedAfterAnOrder_ItsReportOrACancelComes_NoOneIsTold(t *testing.T) {
-	for name, comes := range map[string]func(*failover, activities.MigrationReport){
-		"its report": func(f *failover, r activities.MigrationReport) { f.reported(r) },
-		"a cancel": func(f *failover, _ activities.MigrationReport) {
-			f.orders.cancel = &workflows.Order{Who: "joe", Reason: "stop"}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			flowtest.Signalled(t, errors.New("not found"), func(ctx workflow.Context) {
-				f, o, report := moving(ctx)
-				m := f.st.Migrations[o.Binding.String()]
-				m.Ordered = &workflows.MigrationOrder{Verb: workflows.UpdatePutBack, CancelOrder: o.CancelOrder}
-				f.migrations.note(m)
-				f.migrations.signal(m, workflows.SignalBindingObserved, proof.BindingFact{})
-				comes(f, report)
-				f.obey()
-				f.migrations.tellAgain()
-				require.Empty(t, f.orders.bindings)
-			})
-		})
-	}
-}
-
-// An order that does not reach its migration waits already when the search for orphans ends.
-func TestOrderDoesNotReachItsMigration_WaitsOnce(t *testing.T) {
-	flowtest.Signalled(t, errors.New("not found"), func(ctx workflow.Context) {
-		f, o, _ := moving(ctx)
-		f.bindingOrders.obeyOne(bindingVerb{verb: workflows.UpdatePutBack, BindingOrder: o})
-		f.migrations.tellAgain()
-		require.Len(t, f.orders.bindings, 1)
 	})
 }

@@ -1,7 +1,6 @@
 package clusterfailover
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/lifeboat-failover/lifeboat/activities"
@@ -54,7 +53,6 @@ func (or *orphans) search() {
 		dead = append(dead, p.Holders...)
 		or.draining.banned(p.Banned)
 		if p.Next == nil {
-			or.migrations.tellAgain()
 			or.dropHolders(dead)
 			return
 		}
@@ -70,30 +68,6 @@ func (or *orphans) waits() bool {
 	}
 	ends := or.st.Phase == phase.FailoverCordoned && !or.judgement.thisFailureStands() && or.judgement.isUntouched()
 	return or.judgement.onlyCordons() || ends
-}
-
-// vanish drops a migration that ended without a report.
-func (ms *migrations) vanish(m workflows.Migration) {
-	delete(ms.st.Migrations, m.Key.String())
-	if m.Ordered != nil || m.Fence != nil {
-		ms.st.Vanished = append(ms.st.Vanished, m)
-	}
-}
-
-// tellAgain repeats orders and fences of migrations that ended without a report: an operator gave them once, and the migrations
-// that adopt do not have them. An order that was refused is over.
-func (ms *migrations) tellAgain() {
-	for _, m := range ms.st.Vanished {
-		pending := slices.ContainsFunc(ms.orders.bindings, func(v bindingVerb) bool { return v.Binding == m.Key })
-		if o := m.Ordered; o != nil && !pending && (o.ID == "" || o.ID != m.RefusedID) {
-			ms.orders.bindings = append(ms.orders.bindings, bindingVerb{verb: o.Verb, BindingOrder: workflows.BindingOrder{CancelOrder: o.CancelOrder, Binding: m.Key}, vanished: &m})
-		}
-		if m.Fence != nil {
-			ms.orders.confirmations = append(ms.orders.confirmations, confirmation{m.Key, *m.Fence})
-		}
-		ms.dirty = true
-	}
-	ms.st.Vanished = nil
 }
 
 // dropHolders takes migrations that do not run any more out of dependents' tasks. One

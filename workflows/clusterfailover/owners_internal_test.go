@@ -26,7 +26,7 @@ var owners = map[string]string{
 	"PendingPurges PendingPurgesBeyond":                 "oldCopies",
 	"Pace Frozen":                                       "waiting",
 	"Bans NextDrain":                                    "draining",
-	"Migrations Vanished":                               "migrations",
+	"Migrations":                                        "migrations",
 	"Beside Unheld":                                     "secondEvictor",
 	"Fenced":                                            "fences",
 	"Dues Judged":                                       "policies",

@@ -20,7 +20,6 @@ func (ms *migrations) reported(r activities.MigrationReport) {
 	switch {
 	case r.Result != nil:
 		delete(ms.st.Migrations, key)
-		ms.st.Vanished = slices.DeleteFunc(ms.st.Vanished, func(m workflows.Migration) bool { return m.Key == r.Key })
 		ms.finished(r, m, known)
 	case known:
 		ms.progressed(r, m)
