@@ -13,7 +13,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/reason"
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
-	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
@@ -180,20 +179,6 @@ func TestFailover_OldCopiesThatDoNotEnd_StayOpenAndNeedAttention(t *testing.T) {
 	r := s.play()
 	require.Len(t, r.PendingPurges, 1, "handed over")
 	require.InDelta(t, (wellFor + s.settings.Terms.PendingPurgeWait).Seconds(), r.Until.Sub(storyBegins.Add(back)).Seconds(), 30)
-}
-
-// The cluster of a stopped failover is back, and its old copies do not end.
-//
-// Rules: R4.8-18, R4.9-41.
-func TestFailover_StoppedBesideOldCopiesThatDoNotEnd_StaysOpen(t *testing.T) {
-	const stop, back = 9 * time.Minute, 10 * time.Minute
-	s, _ := outage(t, back)
-	s.world.BacksOff = true
-	s.fails("end", karmada.ErrForbidden)
-	s.at(stop, func() { s.must(workflows.UpdateCancel, karmada.BindingKey{}, false) })
-	r := s.playTo(phase.FailoverCancelled)
-	require.Len(t, r.PendingPurges, 1, "handed over")
-	require.InDelta(t, s.settings.Terms.PendingPurgeWait.Seconds(), r.Until.Sub(storyBegins.Add(stop)).Seconds(), 30)
 }
 
 // Rules: R4.8-18.

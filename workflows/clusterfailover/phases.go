@@ -245,7 +245,7 @@ func (f *failover) endQueue(end func(queue.Item)) {
 }
 
 // actStopped applies no rule and dispatches nothing. Lifeboat's taints are gone; when
-// nothing has matched for the removal window and the old copies are gone the record of the stop goes too.
+// nothing has matched for the removal window the record of the stop goes too.
 func (f *failover) actStopped() {
 	f.closeQueue(f.st.Stopped)
 	if f.migrations.restoresOpen() {
@@ -259,7 +259,7 @@ func (f *failover) actStopped() {
 		return
 	}
 	left := f.leaveCluster()
-	if !left || !f.oldCopies.settled() {
+	if !left {
 		return
 	}
 	if f.enforcing() {
