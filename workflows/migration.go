@@ -81,6 +81,8 @@ type MigrationState struct {
 	Evicted  Write `json:"evicted,omitempty"`
 	Released Write `json:"released,omitempty"`
 	Restored Write `json:"restored,omitempty"`
+	// RestoreTried: the answer of a restore was lost, and no try since was answered: it may stand.
+	RestoreTried bool `json:"restoreTried,omitempty"`
 	// TellWritten: its drain has a rate, which counts from the write.
 	TellWritten bool       `json:"tellWritten,omitempty"`
 	Dependents  Dependents `json:"dependents,omitzero"`

@@ -24,8 +24,6 @@ type restorer struct {
 	*course
 	orders *orders
 	looks  *looks
-	// tried: a write of the last try may stand, for its answer was lost.
-	tried bool
 }
 
 // putBackRefused drops the order, says why, and goes on. A task that was left to a
@@ -74,16 +72,16 @@ func (rs *restorer) restore() {
 	out, err := flow.Run[activities.ActResult](ctx, activities.NameRestore, activities.RestoreRequest{
 		MigrationRef: rs.looks.held(), EvenIfPlaced: rs.st.Placed, EvenIfFailing: rs.st.Intent.Cancelled != nil,
 		PutBack: rs.putsBack(), TaintsGo: rs.st.Intent.Recover != nil, Stopped: rs.st.Intent.Recover != nil && rs.st.Intent.Recover.Cancelled != nil,
-		Tried: rs.tried,
+		Tried: rs.st.RestoreTried,
 	})
-	rs.tried = false
 	if err != nil {
 		why, said := whyNot(err)
-		rs.tried = why == reason.Unreachable // what was refused is not written
+		rs.st.RestoreTried = rs.st.RestoreTried || why == reason.Unreachable // what was refused is not written
 		rs.note(why, said)
 		rs.unanswered()
 		return
 	}
+	rs.st.RestoreTried = false
 	switch out.End {
 	case activities.ActDone, activities.ActAlready:
 		rs.st.Restored, rs.st.Entered = workflows.WriteStands, workflow.Now(rs.ctx)
