@@ -137,6 +137,11 @@ func TestListTargeting_Missing_SaysWhichWereDeleted(t *testing.T) {
 	require.Equal(t, want, page.Gone)
 	require.Equal(t, []karmada.BindingKey{appKey("out")}, page.OptedOut)
 	require.Equal(t, map[string]int{"late": 1, "out": 1}, counted.bindings)
+
+	cold = true
+	b.world.Change(appKey("moved"), func(x *karmada.Binding) { x.Annotations = map[string]string{karmada.AnnotationEnabled: "false"} })
+	page = b.list(activities.ListRequest{Cluster: "m1", Missing: missing})
+	require.Equal(t, []karmada.BindingKey{appKey("out")}, page.OptedOut, "what has opted out elsewhere was moved there")
 }
 
 // A cache, or a page of a list, is older than the answer whether an owner runs: what that owner has
