@@ -180,7 +180,7 @@ func orderOnto(w *TaintWrite, o karmada.OrderedTaint) (reason.Reason, string) {
 	at := slices.IndexFunc(c.Added, func(t karmada.AddedTaint) bool { return t.Key == o.Key && t.Effect == o.Effect })
 	switch {
 	case at >= 0:
-		return reason.OrphanFound, fmt.Sprintf("%s is Lifeboat's already, by rule %s", o.Name(), c.Added[at].Rule)
+		return reason.LifeboatTaint, fmt.Sprintf("%s is Lifeboat's already, by rule %s", o.Name(), c.Added[at].Rule)
 	case karmada.HasTaint(c.Taints, o.Key, o.Effect):
 		return reason.ForeignTaint, o.Name() + " stands already, put by another actor"
 	}

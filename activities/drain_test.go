@@ -206,7 +206,7 @@ func TestTheOrderOfATaintIsRecordedOrRefused(t *testing.T) {
 		"with another value": {
 			world: (*bench).orders, ask: func(_ *bench, r *activities.TaintRequest) { r.Order.Value = "x" }, refused: reason.TaintOrdered,
 		},
-		"a rule put it already":             {world: m1Is(own), refused: reason.OrphanFound},
+		"a rule put it already":             {world: m1Is(own), refused: reason.LifeboatTaint},
 		"others put it already":             {world: m1Is(others), refused: reason.ForeignTaint},
 		"a cluster that nobody understands": {world: m1Is(func(c *karmada.Cluster) { c.Malformed = "bad" }), refused: reason.Malformed},
 		"a soft one where their list cannot be read": {

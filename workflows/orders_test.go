@@ -290,8 +290,8 @@ func TestTasksLeftBehindAreOffLimitsUnlessNamed(t *testing.T) {
 	}
 }
 
-// A ConfigMap that was left with its workload has no placement, and so no target ever. The recovery, which is told at the start,
-// would put back what is not placed.
+// A ConfigMap without a placement, left to the operator with its workload, never has a target. A recovery restores what is not
+// placed, and this migration learns of one at its start.
 //
 // Rules: R4.10-3, R4.9-49.
 func TestRelease_DependentLeftToAnOperator_EndsItsHoldAfterThatOfItsParent(t *testing.T) {

@@ -82,7 +82,7 @@ const (
 	KarmadaFault      Reason = "KarmadaFault"      // a fault on Karmada's side, not of the member
 	MemberAnswers     Reason = "MemberAnswers"     // Karmada cannot reach the member, and the member answers the external probe
 	ForeignTaint      Reason = "ForeignTaint"      // an operator or another controller put a NoExecute taint
-	OrphanFound       Reason = "OrphanFound"       // a Lifeboat taint or annotation without an owner stands on the cluster; a failover adopts it
+	LifeboatTaint     Reason = "LifeboatTaint"     // a Lifeboat taint or annotation stands on the cluster: its failover owns or adopts it
 	TaintUntolerated  Reason = "TaintUntolerated"  // a taint that it does not tolerate makes it due now; snooze it to keep it
 	TolerationExpired Reason = "TolerationExpired" // its toleration has run out; snooze it to keep it
 	Tolerated         Reason = "Tolerated"         // it tolerates all taints without limit, or a soft taint does not apply to it

@@ -294,11 +294,11 @@ func NeedsFailover(rules []Rule, c karmada.Cluster, w ExternalProbe) (bool, reas
 	case len(c.Ordered) > 0:
 		return true, reason.TaintOrdered
 	case c.HasLifeboatMark():
-		return true, reason.OrphanFound
+		return true, reason.LifeboatTaint
 	}
 	for _, t := range c.Taints {
 		if t.Key == karmada.EvacuatingTaintKey {
-			return true, reason.OrphanFound
+			return true, reason.LifeboatTaint
 		}
 		if karmada.Triggers(t.Effect) {
 			return true, reason.ForeignTaint

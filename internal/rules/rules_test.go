@@ -248,9 +248,9 @@ func TestSuspected(t *testing.T) {
 		"an operator's NoExecute taint":                          {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoExecute("operator", fixtures.T0))), want: reason.ForeignTaint},
 		"a soft taint":                                           {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.SoftTaint("soft", fixtures.T0))), want: reason.ForeignTaint},
 		"Karmada's own NoSchedule taint is nothing":              {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule("cluster.karmada.io/not-ready"))), want: reason.None},
-		"Lifeboat's evacuation taint that outlived its failover": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: reason.OrphanFound},
-		"a Lifeboat taint that outlived its failover":            {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), want: reason.OrphanFound},
-		"a record of a cancelled failover":                       {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), want: reason.OrphanFound},
+		"Lifeboat's evacuation taint that outlived its failover": {cluster: fixtures.Cluster("m1", fixtures.Tainted(fixtures.NoSchedule(karmada.EvacuatingTaintKey))), want: reason.LifeboatTaint},
+		"a Lifeboat taint that outlived its failover":            {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Added = []karmada.AddedTaint{{Key: "k"}} }), want: reason.LifeboatTaint},
+		"a record of a cancelled failover":                       {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) { c.Stopped = &karmada.StoppedBy{Who: "kim"} }), want: reason.LifeboatTaint},
 		"what speaks of Lifeboat's own side is no reason to start": {cluster: fixtures.Cluster("m1", func(c *karmada.Cluster) {
 			c.Conditions = []karmada.Condition{{Type: "Ready", Status: corev1.ConditionFalse, Reason: "StatusCollectionFailed"}}
 		}), rules: []rules.Rule{unready()}, want: reason.None},
