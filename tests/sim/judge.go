@@ -28,9 +28,9 @@ type judge struct {
 	// the write at hand read them.
 	sights map[string][]sight
 	readAt time.Time
-	// assessed is when each failover read its cluster for the last answer that it has had of
-	// an assessment: what it confirms follows from that.
-	assessed map[string]time.Time
+	// assessed is when each failover read its cluster for the answers that it has had with
+	// an assessment, in their order: what it confirms follows from the last.
+	assessed map[string][]time.Time
 	// affected are the bindings that a failover has evicted, by cluster.
 	affected map[string]map[string]time.Time
 	// yes are an operator's approvals, by cluster, binding and uid.
@@ -120,7 +120,7 @@ func newJudge(s *sim) *judge {
 		yes: map[string][]time.Time{}, wishes: map[string][]wish{}, fences: map[string][]time.Time{}, drains: map[string]time.Time{},
 		modes: map[string][]modeFrom{}, starts: map[string][]time.Time{}, enforced: map[string][]time.Time{},
 		law: newLaw(s.schedule.Rate), prompt: s.schedule.prompt(),
-		saw: map[string]karmada.Binding{}, endorsements: map[aCopy][]karmada.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*karmada.Binding{}, assessed: map[string]time.Time{}, remade: map[aCopy]time.Time{},
+		saw: map[string]karmada.Binding{}, endorsements: map[aCopy][]karmada.TargetCluster{}, well: map[string]map[string]time.Time{}, newest: map[string]string{}, said: map[string][]string{}, shown: map[string]map[string]time.Time{}, versions: map[string]*karmada.Binding{}, assessed: map[string][]time.Time{}, remade: map[aCopy]time.Time{},
 		handed: map[string][]activities.MigrationReport{},
 		froze:  map[string][]frozen{}, anew: map[string]bool{}, listing: map[string][]karmada.Binding{},
 		listsLost: map[string]time.Duration{}, cancelled: map[string]time.Time{},

@@ -85,11 +85,13 @@ const answersIn = 5 * time.Minute
 // Where no rule was there none matched, which is all that a window asks for.
 func (j *judge) wellLately(cluster string, window time.Duration) (longest time.Duration) {
 	var since time.Time
-	for _, x := range append(j.between(cluster, j.s.now().Add(-window-answersIn)), sight{from: j.s.now()}) {
+	list := append(slices.Clone(j.between(cluster, j.s.now().Add(-window-answersIn))), sight{from: j.s.now()})
+	for n, x := range list {
 		if !since.IsZero() {
 			longest = max(longest, x.from.Sub(since))
 		}
-		switch well := x.there && (!x.ruled || isReady(x.c)); {
+		switch well := x.unmatched(); {
+		case !well && j.missed(cluster, list, n):
 		case !well:
 			since = time.Time{}
 		case since.IsZero():
@@ -97,6 +99,25 @@ func (j *judge) wellLately(cluster string, window time.Duration) (longest time.D
 		}
 	}
 	return longest
+}
+
+// unmatched: the cluster is there, and no rule matches it.
+func (x sight) unmatched() bool { return x.there && (!x.ruled || isReady(x.c)) }
+
+// missed: this sight is of a time in which a rule that was put back matched, and which passed before its failover
+// looked. Nothing tells of it: the cluster was not Ready before either, and has turned once.
+func (j *judge) missed(cluster string, list []sight, n int) bool {
+	first := n
+	for first > 0 && !list[first-1].unmatched() {
+		first--
+	}
+	end := n + slices.IndexFunc(list[n:], sight.unmatched)
+	if end < n || first == 0 || list[first-1].ruled || isReady(list[first-1].c) {
+		return false
+	}
+	return !slices.ContainsFunc(j.assessed[workflows.ClusterFailoverID("", cluster)], func(look time.Time) bool {
+		return !look.Before(list[first].from) && look.Before(list[end].from)
+	})
 }
 
 // hasty judges that a taint of a rule goes only after its cluster was well for the window.

@@ -184,8 +184,8 @@ func (j *judge) heldFor(w world.Write, b *karmada.Binding, e *eviction, must tim
 // each copy well, and when a failover has last read its cluster. What it looked at is judged
 // as it was read.
 func (j *judge) looked(a *attempt) {
-	if a.name == activities.NameAssessCluster {
-		j.assessed[a.id] = a.read
+	if a.name == activities.NameAssessCluster || a.name == activities.NameWriteTaints {
+		j.assessed[a.id] = append(j.assessed[a.id], a.read)
 	}
 	j.applications.looked(a)
 	if a.name != activities.NameObserve || a.own == nil {

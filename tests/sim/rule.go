@@ -74,8 +74,11 @@ const underWay = time.Minute
 // ago as its failover's last look at the cluster where answers are lost since.
 func (j *judge) confirmedFrom(cluster string) time.Time {
 	from := j.readAt.Add(-underWay)
-	look, looked := j.assessed[workflows.ClusterFailoverID("", cluster)]
-	if looked && look.Before(from) && !look.Before(j.readAt.Add(-answersIn)) {
+	looks := j.assessed[workflows.ClusterFailoverID("", cluster)]
+	if len(looks) == 0 {
+		return from
+	}
+	if look := looks[len(looks)-1]; look.Before(from) && !look.Before(j.readAt.Add(-answersIn)) {
 		return look
 	}
 	return from
