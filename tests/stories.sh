@@ -19,6 +19,15 @@ ended() { # <PASS|SKIP|FAIL>: the stories that ended so
 	sed -n "s|^ *--- $1: TestStories/\\([^/ ]*\\) (.*|\\1|p" "$log" | sort -u
 }
 wanted=$(awk -v long=$long 'NF && !/^#/ && (long == "true" || $2 != "long") { print $1 }' "$list" | sort)
+# why <story>: the first lines of each assertion of it that failed.
+why() {
+	awk -v story="TestStories/$1" '
+		/^ *(=== |---|stories:)/ { mine = ($1 == "===" && $3 == story); said = 0 }
+		!mine { next }
+		/Error Trace:/ { said = 1 }
+		said && said++ < 12 { print "    " substr($0, 1, 300) }
+	' "$log" | head -40
+}
 passed=$(ended PASS)
 for story in $wanted; do
 	echo "$passed" | grep -qx "$story" && continue
@@ -27,6 +36,7 @@ for story in $wanted; do
 	ended SKIP | grep -qx "$story" && how=skipped
 	ended FAIL | grep -qx "$story" && how=failed
 	echo "stories: $story: $how"
+	why "$story"
 done
 for story in $passed; do
 	if ! echo "$wanted" | grep -qx "$story"; then
