@@ -376,6 +376,7 @@ func TestApplicationFailover_HealthyWhileItsMigrationWaitsForAPermit_IsNotMoved(
 		require.True(t, s.applicationStatus(key).Move.WantsPermit)
 		s.health(key, "m1", karmada.HealthHealthy)
 	})
+	s.at(6*time.Minute, func() { s.fleetOrder(workflows.UpdateResume) }) // a move that still waits would go on
 	s.applicationEnds(phase.ApplicationHealed)
 	require.Empty(t, s.world.Log("evict"))
 	require.Empty(t, s.world.Peek(configKey).Tasks, "its dependents are held no more")
