@@ -152,7 +152,7 @@ func (j *judge) noWorse(w world.Write, b *karmada.Binding, e *eviction) {
 		switch item := b.Item(t.Name); {
 		case !j.everSeen(t.Name, isReady):
 			why = t.Name + " is not Ready"
-		case item == nil || item.Health != karmada.HealthHealthy:
+		case item == nil || !isWell(b, *item):
 			why = "it is not healthy"
 		case item.ReadyReplicas != nil && *item.ReadyReplicas < min(was, int64(t.Replicas)):
 			why = fmt.Sprintf("%d of %d are ready", *item.ReadyReplicas, was)
@@ -306,10 +306,15 @@ func (j *judge) ill(b *karmada.Binding, t karmada.TargetCluster) string {
 	return illCopy(b, t)
 }
 
+// isWell: Karmada calls a copy Healthy, or nobody says how it is and its kind has no health (R4.7-28).
+func isWell(b *karmada.Binding, item karmada.AggregatedItem) bool {
+	return item.Health == karmada.HealthHealthy || item.Health == karmada.HealthUnknown && !b.Workload
+}
+
 // illCopy says why what is reported of one copy proves nothing.
 func illCopy(b *karmada.Binding, t karmada.TargetCluster) string {
 	at := slices.IndexFunc(b.Status.Aggregated, func(x karmada.AggregatedItem) bool { return x.Cluster == t.Name })
-	if at < 0 || b.Status.Aggregated[at].Health != karmada.HealthHealthy {
+	if at < 0 || !isWell(b, b.Status.Aggregated[at]) {
 		return "the copy on " + t.Name + " is not healthy"
 	}
 	if ready := b.Status.Aggregated[at].ReadyReplicas; ready != nil && *ready < int64(t.Replicas) {
