@@ -123,14 +123,14 @@ func (j *judge) mustLeave(w world.Write, b *karmada.Binding) bool {
 		})
 }
 
-// ready are the copies that stay where they are and are well at an eviction for certain,
-// with how many of their replicas are ready.
+// ready are the copies that stay where they are and are well at an eviction for certain, in the list of
+// the fleet as well that it went by, with how many of their replicas are ready.
 func (j *judge) ready(w world.Write, b *karmada.Binding) map[string]int64 {
 	out := map[string]int64{}
 	for _, t := range b.Clusters {
 		troubled := func(x sight) bool { return !x.there || !isReady(x.c) || x.c.Deleting || len(x.c.Taints) > 0 }
 		item := b.Item(t.Name)
-		if t.Name == w.Cluster || item == nil || item.Health != karmada.HealthHealthy || slices.ContainsFunc(j.since(t.Name), troubled) {
+		if t.Name == w.Cluster || item == nil || item.Health != karmada.HealthHealthy || slices.ContainsFunc(j.between(t.Name, j.readAt.Add(-listed)), troubled) {
 			continue
 		}
 		out[t.Name] = -1
