@@ -247,9 +247,9 @@ var floors = map[string]int{
 	"step garble": 100, "step observe": 45, "step enforce": 100,
 	"evicted behind a fence": 4, "releases on an order": 8, "true conflicts": 8,
 	"outcome Blocked": 400, "outcome Abandoned": 50, "outcome MovedByOthers": 8, "outcome Restored": 100,
-	"outcome WouldMove": 40, "outcome WouldBlock": 40, "other targets no worse": 400,
-	"owed an outcome: tainted by the rule": 400, "owed an outcome: tainted by the policy": 10,
-	"owed an outcome: tainted by others": 80, "owed an outcome: its toleration has run out": 100,
+	"outcome WouldMove": 40, "outcome WouldBlock": 35, "other targets no worse": 400,
+	"owed an outcome: tainted by the rule": 330, "owed an outcome: tainted by the policy": 10,
+	"owed an outcome: tainted by others": 55, "owed an outcome: its toleration has run out": 75,
 	"owed an outcome: drained": 100, "owed an outcome: observed": 20,
 }
 
