@@ -66,7 +66,7 @@ func (w *World) finalize(c *karmada.Cluster, name string) {
 	}
 	w.later(w.DeleteAfter, func() {
 		if work, ok := w.works[name]; ok && work.Deleting && c.Ready() {
-			delete(w.works, name)
+			w.end(name)
 			for _, b := range w.bindings {
 				w.goOn(b)
 			}

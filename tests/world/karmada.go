@@ -1,6 +1,9 @@
 package world
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,13 +93,26 @@ func (w *World) sweepWorks(b *karmada.Binding) {
 
 // purge ends the deleting Works of a cluster that is back.
 func (w *World) purge(cluster string) {
-	for key, work := range w.works {
-		if work.Cluster == cluster && work.Deleting {
-			delete(w.works, key)
+	for _, key := range slices.Sorted(maps.Keys(w.works)) {
+		if work := w.works[key]; work.Cluster == cluster && work.Deleting {
+			w.end(key)
 		}
 	}
 	for _, b := range w.bindings {
 		w.goOn(b)
+	}
+}
+
+// end takes away a Work whose copy is deleted. Where the binding has come back to that cluster meanwhile, Karmada makes
+// it anew.
+func (w *World) end(key string) {
+	cluster := w.works[key].Cluster
+	delete(w.works, key)
+	for _, b := range w.bindings {
+		if t, at := b.Target(cluster); at >= 0 && workKey(b.Key, cluster) == key && !w.blocks(b) {
+			w.ensureWork(b, cluster)
+			w.becomeHealthy(b.Key, *t)
+		}
 	}
 }
 
