@@ -18,7 +18,6 @@ grep -q '^stories: go test failed$' "$log" && status=1
 ended() { # <PASS|SKIP|FAIL>: the stories that ended so
 	sed -n "s|^ *--- $1: TestStories/\\([^/ ]*\\) (.*|\\1|p" "$log" | sort -u
 }
-wanted=$(awk -v long=$long 'NF && !/^#/ && (long == "true" || $2 != "long") { print $1 }' "$list" | sort)
 # why <story>: the first lines of each assertion of it that failed.
 why() {
 	awk -v story="TestStories/$1" '
@@ -28,6 +27,7 @@ why() {
 		said && said++ < 12 { print "    " substr($0, 1, 300) }
 	' "$log" | head -40
 }
+wanted=$(awk -v long=$long 'NF && !/^#/ && (long == "true" || $2 != "long") { print $1 }' "$list" | sort)
 passed=$(ended PASS)
 for story in $wanted; do
 	echo "$passed" | grep -qx "$story" && continue

@@ -15,8 +15,7 @@ import (
 )
 
 // budget bounds the events in Temporal's histories of one plain migration, as means: those over 300
-// (47, 51, 14 and 2), and what few bindings on a busy machine take beside: two of a migration, and of the pacer, which
-// looks every few seconds however few they are, eight. A machine that answers late makes some
+// (47, 51, 14 and 2), and what few bindings on a busy machine take beside. A machine that answers late makes some
 // migrations write or look twice: those are not plain.
 type budget struct{ own, tasks, failover, pacer float64 }
 
@@ -44,12 +43,12 @@ func eventBudget(s *scene) {
 	s.kill(dead)
 	s.phase(dead, "Evacuated")
 	s.allReleased(gone, dead)
-	s.within("dead source", dead, pacer, budget{own: 49, tasks: 9, failover: 14, pacer: 10})
+	s.within("dead source", dead, pacer, budget{own: 49, tasks: 9, failover: 10, pacer: 8})
 
 	pacer = s.events(pacerID)
 	s.answer("drain", answers, "--yes", "--wait", "--timeout", "15m", "-o", "json")
 	s.allReleased(drained, answers)
-	s.within("source answers", answers, pacer, budget{own: 53, tasks: 9, failover: 14, pacer: 10})
+	s.within("source answers", answers, pacer, budget{own: 53, tasks: 9, failover: 10, pacer: 8})
 
 	s.revive(dead)
 	s.ends(dead, "Recovered")
