@@ -123,8 +123,8 @@ func (j *judge) mustLeave(w world.Write, b *karmada.Binding) bool {
 		})
 }
 
-// ready are the copies that stay where they are and are well at an eviction for certain, in the list of
-// the fleet as well that it went by, with how many of their replicas are ready.
+// ready are the copies that stay where they are and are well at an eviction for certain, also in the
+// list of the fleet that it used, with how many of their replicas are ready.
 func (j *judge) ready(w world.Write, b *karmada.Binding) map[string]int64 {
 	out := map[string]int64{}
 	for _, t := range b.Clusters {
@@ -152,7 +152,7 @@ func (j *judge) noWorse(w world.Write, b *karmada.Binding, e *eviction) {
 		switch item := b.Item(t.Name); {
 		case !j.everSeen(t.Name, isReady):
 			why = t.Name + " is not Ready"
-		case item == nil || !isWell(b, *item):
+		case !isWell(b, item):
 			why = "it is not healthy"
 		case item.ReadyReplicas != nil && *item.ReadyReplicas < min(was, int64(t.Replicas)):
 			why = fmt.Sprintf("%d of %d are ready", *item.ReadyReplicas, was)
@@ -307,17 +307,17 @@ func (j *judge) ill(b *karmada.Binding, t karmada.TargetCluster) string {
 }
 
 // isWell: Karmada calls a copy Healthy, or nobody says how it is and its kind has no health (R4.7-28).
-func isWell(b *karmada.Binding, item karmada.AggregatedItem) bool {
-	return item.Health == karmada.HealthHealthy || item.Health == karmada.HealthUnknown && !b.Workload
+func isWell(b *karmada.Binding, item *karmada.AggregatedItem) bool {
+	return item != nil && (item.Health == karmada.HealthHealthy || item.Health == karmada.HealthUnknown && !b.Workload)
 }
 
 // illCopy says why what is reported of one copy proves nothing.
 func illCopy(b *karmada.Binding, t karmada.TargetCluster) string {
-	at := slices.IndexFunc(b.Status.Aggregated, func(x karmada.AggregatedItem) bool { return x.Cluster == t.Name })
-	if at < 0 || !isWell(b, b.Status.Aggregated[at]) {
+	item := b.Item(t.Name)
+	if !isWell(b, item) {
 		return "the copy on " + t.Name + " is not healthy"
 	}
-	if ready := b.Status.Aggregated[at].ReadyReplicas; ready != nil && *ready < int64(t.Replicas) {
+	if ready := item.ReadyReplicas; ready != nil && *ready < int64(t.Replicas) {
 		return fmt.Sprintf("the copy on %s has %d of %d ready", t.Name, *ready, t.Replicas)
 	}
 	return ""

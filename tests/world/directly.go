@@ -88,10 +88,15 @@ func (w *World) goOn(b *karmada.Binding) {
 	}
 	delete(w.blocked, b.Key)
 	for _, t := range b.Clusters {
-		w.becomeHealthy(b.Key, t)
-		w.noteBeside(b, t.Name)
-		w.ensureWork(b, t.Name)
+		w.start(b, t)
 	}
+}
+
+// start has a new copy begin, whose Work there was none of.
+func (w *World) start(b *karmada.Binding, t karmada.TargetCluster) {
+	w.becomeHealthy(b.Key, t)
+	w.noteBeside(b, t.Name)
+	w.ensureWork(b, t.Name)
 }
 
 // Copies are the clusters on which a Work of the binding stands: where a copy of it

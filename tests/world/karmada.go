@@ -110,8 +110,7 @@ func (w *World) end(key string) {
 	delete(w.works, key)
 	for _, b := range w.bindings {
 		if t, at := b.Target(cluster); at >= 0 && workKey(b.Key, cluster) == key && !w.blocks(b) {
-			w.ensureWork(b, cluster)
-			w.becomeHealthy(b.Key, *t)
+			w.start(b, *t)
 		}
 	}
 }
