@@ -82,7 +82,7 @@ const (
 	KarmadaFault      Reason = "KarmadaFault"      // a fault on Karmada's side, not of the member
 	MemberAnswers     Reason = "MemberAnswers"     // Karmada cannot reach the member, and the member answers the external probe
 	ForeignTaint      Reason = "ForeignTaint"      // an operator or another controller put a NoExecute taint
-	LifeboatTaint     Reason = "LifeboatTaint"     // a Lifeboat taint or annotation stands on the cluster: its failover owns or adopts it
+	LifeboatTaint     Reason = "LifeboatTaint"     // Lifeboat has put a taint or an annotation on the cluster; a failover takes care of it
 	TaintUntolerated  Reason = "TaintUntolerated"  // a taint that it does not tolerate makes it due now; snooze it to keep it
 	TolerationExpired Reason = "TolerationExpired" // its toleration has run out; snooze it to keep it
 	Tolerated         Reason = "Tolerated"         // it tolerates all taints without limit, or a soft taint does not apply to it
