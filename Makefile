@@ -178,11 +178,11 @@ mutants: toolchain ## Take each guard out of a copy of HEAD; its named test must
 preflight: toolchain build ## Try everything short of writing on a real Karmada (KUBECONFIG=..., ARGS="-o json")
 	@bin/lifeboat preflight --full $(ARGS)
 
-test-e2e: toolchain lab-bin build ## Run the end-to-end stories on real servers
+test-e2e: toolchain lab-bin bin/kubectl build ## Run the end-to-end stories on real servers
 	@LONG=yes tests/stories.sh
 
 .PHONY: test-karmada
-test-karmada: karmada-bin build ## Run the stories on a real Karmada, built from KARMADA_SRC=<a checkout of karmada-io/karmada> (STORY=<part of a name>)
+test-karmada: karmada-bin bin/kubectl build ## Run the stories on a real Karmada, built from KARMADA_SRC=<a checkout of karmada-io/karmada> (STORY=<part of a name>)
 	@mkdir -p .test
 	@go test -count=1 -timeout 120m -v ./tests/e2e -run 'TestStories/$(STORY)' -karmada "$(CURDIR)/$(KARMADA_BIN)" >.test/karmada.log 2>&1 && status=0 || status=$$?; \
 	grep -a -e '^stories: ' -e '^ *--- FAIL' .test/karmada.log || tail -40 .test/karmada.log; exit $$status
@@ -191,7 +191,7 @@ test-karmada: karmada-bin build ## Run the stories on a real Karmada, built from
 # its database is set up anew over its API.
 POSTGRES_STORIES := full_evacuation|worker_killed_between_write_and_acknowledgement|worker_killed_in_the_window|crash_sample|temporal_loses_its_database|documents
 .PHONY: test-postgres
-test-postgres: postgres toolchain lab-bin build ## Run the stories of crashes, restarts and list queries with Temporal on PostgreSQL
+test-postgres: postgres toolchain lab-bin bin/kubectl build ## Run the stories of crashes, restarts and list queries with Temporal on PostgreSQL
 	@mkdir -p .test
 	@go test -count=1 -timeout 60m -v ./tests/e2e -run 'TestStories/^($(POSTGRES_STORIES))$$' -labs 2 -temporal-database postgres >.test/postgres.log 2>&1 && status=0 || status=$$?; \
 	grep -a -e '^stories: ' -e '^ *--- FAIL' .test/postgres.log | grep -v 'NOT TOLD' || tail -40 .test/postgres.log; exit $$status

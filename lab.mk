@@ -27,7 +27,7 @@ bin/kube-apiserver: $(LAB_KUBERNETES)/go.mod $(LAB_KUBERNETES)/go.sum
 	@tests/lab/build.sh $(LAB_KUBERNETES) $@ k8s.io/kubernetes/cmd/kube-apiserver \
 		"-s -w -X k8s.io/component-base/version.gitVersion=$(LAB_KUBERNETES_VERSION)"
 
-# Only make test-deploy needs it.
+# The demo does without it.
 bin/kubectl: $(LAB_KUBERNETES)/go.mod $(LAB_KUBERNETES)/go.sum | bin/kube-apiserver
 	@tests/lab/build.sh $(LAB_KUBERNETES) $@ k8s.io/kubernetes/cmd/kubectl \
 		"-s -w -X k8s.io/component-base/version.gitVersion=$(LAB_KUBERNETES_VERSION)"

@@ -18,18 +18,12 @@ import (
 )
 
 // unapproved is an application that needs an approval, and how often it was checked.
-func unapproved(t *testing.T) (s *story, key karmada.BindingKey, checks *int) {
+func unapproved(t *testing.T) (s *story, key karmada.BindingKey, checks map[string]int) {
 	t.Helper()
 	s, key = unhealthy(t)
 	s.settings.Approval = queue.ApprovalRules{Namespaces: []string{"shop"}}
 	s.settings.Terms.AskFor = 10 * time.Minute
-	checks = new(int)
-	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		if info.ActivityType.Name == activities.NamePreCheck {
-			*checks++
-		}
-	})
-	return s, key, checks
+	return s, key, s.started()
 }
 
 // twoUnapproved is one with two copies that are Unhealthy: that on m1 is asked for first.
@@ -102,7 +96,7 @@ func TestApplicationFailover_RequestThatNobodyAnswers_ExpiresUntilAnOperatorAppr
 		require.Equal(t, phase.ApplicationBlocked, status.Phase)
 		require.Equal(t, reason.ApprovalExpired, status.Reason)
 		require.Contains(t, status.Message, "it was not approved within 10m0s: ")
-		asked = *checks
+		asked = checks[activities.NamePreCheck]
 		s.acts.Settings.Approval = queue.ApprovalRules{} // the rules go; it stays all the same
 		s.world.AddCluster("new")
 		s.orderApp(key, workflows.UpdatePause, by(queue.ScopeOf(key)))
@@ -110,7 +104,7 @@ func TestApplicationFailover_RequestThatNobodyAnswers_ExpiresUntilAnOperatorAppr
 	s.at(tolerated+30*time.Minute, func() { s.orderApp(key, workflows.UpdateResume, workflows.Resume{ScopedOrder: by(queue.ScopeOf(key))}) })
 	s.at(tolerated+40*time.Minute, func() {
 		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
-		require.Equal(t, asked, *checks, "nothing asks again")
+		require.Equal(t, asked, checks[activities.NamePreCheck], "nothing asks again")
 		require.Empty(t, s.world.Log("evict"))
 		s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key)))
 	})
@@ -150,13 +144,13 @@ func TestApplicationFailover_MalformedForAWhileAfterARequestExpired_ChecksNothin
 	s, key, checks := unapproved(t)
 	asked := 0
 	s.at(tolerated+15*time.Minute, func() {
-		asked = *checks
+		asked = checks[activities.NamePreCheck]
 		s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "spec.clusters: not a list" })
 	})
 	s.at(tolerated+16*time.Minute, func() { s.world.Change(key, func(b *karmada.Binding) { b.Malformed = "" }) })
 	s.at(tolerated+20*time.Minute, func() {
 		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
-		require.Equal(t, asked, *checks)
+		require.Equal(t, asked, checks[activities.NamePreCheck])
 		s.health(key, "m1", karmada.HealthHealthy)
 	})
 	s.applicationEnds(phase.ApplicationHealed)
@@ -192,13 +186,13 @@ func TestApplicationFailover_RequestExpired_StandsWhateverAnotherCopyDoes(t *tes
 	s.health(key, "m2", karmada.HealthHealthy)
 	asked := 0
 	s.at(tolerated+15*time.Minute, func() {
-		asked = *checks
+		asked = checks[activities.NamePreCheck]
 		s.health(key, "m2", karmada.HealthUnhealthy)
 	})
 	s.at(tolerated+16*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
 	s.at(tolerated+20*time.Minute, func() {
 		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
-		require.Equal(t, asked, *checks)
+		require.Equal(t, asked, checks[activities.NamePreCheck])
 		s.health(key, "m1", karmada.HealthHealthy)
 	})
 	s.applicationEnds(phase.ApplicationHealed)
@@ -214,7 +208,7 @@ func TestApplicationFailover_ContinuesAsNewAfterARequestExpired_ChecksNothing(t 
 	}
 	s.at(20*time.Minute, func() {
 		require.Equal(t, reason.ApprovalExpired, s.applicationStatus(key).Reason)
-		require.Zero(t, *checks)
+		require.Zero(t, checks[activities.NamePreCheck])
 		s.health(key, "m1", karmada.HealthHealthy)
 	})
 	s.applicationEnds(phase.ApplicationHealed)

@@ -81,16 +81,9 @@ func TestApplicationFailover_OneCopyIsApprovedAndBlocked_TheOtherMoves(t *testin
 func TestApplicationFailover_NoCopyCanBeWritten_AreTriedAgainWithBackoff(t *testing.T) {
 	s, key := twoUnhealthy(t)
 	s.settings.Terms.Recheck = 2 * time.Minute
-	refused := 0
-	s.world.Fail = func(op, _ string) error {
-		if op == "evict" {
-			refused++
-			return karmada.ErrForbidden
-		}
-		return nil
-	}
+	refused := s.failsFirst(-1, "evict", karmada.ErrForbidden)
 	s.at(13*time.Minute, func() {
-		require.InDelta(t, 10, refused, 2)
+		require.InDelta(t, 10, len(*refused), 2)
 		s.health(key, "m1", karmada.HealthHealthy)
 		s.health(key, "m2", karmada.HealthHealthy)
 	})
@@ -181,16 +174,6 @@ func TestApplicationFailover_SameRevisionUnhealthyElsewhereBeforeItsPermit_IsNot
 	s.at(20*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
 	s.applicationEnds(phase.ApplicationMigrated)
 	require.Equal(t, []string{"m1"}, s.evictedFrom())
-}
-
-// Rules: R4.13-7, R4.13-9.
-func TestApplicationFailover_ApprovedWhileItsMoveIsHeldByAnotherCopy_GoesOn(t *testing.T) {
-	s, key := heldByAnotherCopy(t)
-	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
-	s.at(40*time.Minute, func() { s.health(key, "m2", karmada.HealthHealthy) })
-	s.applicationEnds(phase.ApplicationMigrated)
-	require.Equal(t, []string{"m1"}, s.evictedFrom())
-	require.Less(t, s.world.Log("evict")[0].At.Sub(storyBegins), 25*time.Minute)
 }
 
 // An approval of one copy is not used by another while the first is blocked.
@@ -328,15 +311,9 @@ func TestApplicationFailover_NamespaceApprovedWhileItsMoveIsHeldByAnotherCopy_Is
 // Rules: R4.13-7, R4.13-9.
 func TestApplicationFailover_ApprovedMoveIsRefusedWhileAnotherCopyHeldIt_MovesNoOther(t *testing.T) {
 	s, key := heldByAnotherCopy(t)
-	refuses := true
-	s.world.Fail = func(op, _ string) error {
-		if op == "evict" && refuses {
-			return karmada.ErrForbidden
-		}
-		return nil
-	}
+	s.fails("evict", karmada.ErrForbidden)
 	s.at(20*time.Minute, func() { s.orderApp(key, workflows.UpdateApprove, by(queue.ScopeOf(key))) })
-	s.at(25*time.Minute, func() { refuses = false })
+	s.at(25*time.Minute, func() { s.world.Fail = nil })
 	s.at(60*time.Minute, func() {
 		require.Empty(t, s.evictedFrom())
 		require.Equal(t, reason.SameRevision, s.applicationStatus(key).Attention)

@@ -99,7 +99,6 @@ func TestAfterARestoreADependentIsHeldUntilItIsWantedThereAgain(t *testing.T) {
 	s.world.DistributeAfter = 7 * time.Second
 	unplaceable(s)
 	s.parents("app")
-	s.world.DistributeAfter = 7 * time.Second
 	looks := s.neverBare("app")
 	s.outage(3 * time.Minute)
 	require.Equal(t, map[string]phase.Outcome{"app": "Restored"}, outcomes(s.play()))

@@ -248,29 +248,20 @@ func TestAFailoverWhoseHealthNeedNotHoldIsReleasedByAWorkerThatWantsMore(t *test
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 }
 
-// requests counts what migrations ask of Karmada.
-type requests struct{ looks, releases int }
-
-func (s *story) counting() *requests {
-	n := &requests{}
-	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		switch info.ActivityType.Name {
-		case activities.NameObserve:
-			n.looks++
-		case activities.NameRelease:
-			n.releases++
-		}
-	})
+// started counts the activities that begin from now on, by name.
+func (s *story) started() map[string]int {
+	n := map[string]int{}
+	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) { n[info.ActivityType.Name]++ })
 	return n
 }
 
 // plain is a story of one plain migration off a cluster that dies, which the controller tells nothing by itself.
-func plain(t *testing.T) (s *story, app karmada.BindingKey, n *requests) {
+func plain(t *testing.T) (s *story, app karmada.BindingKey, n map[string]int) {
 	s = newStory(t)
 	s.silent = true
 	app = s.bind("app", []string{"m1"}, "m1", "m2", "m3")
 	s.outage(20 * time.Minute)
-	return s, app, s.counting()
+	return s, app, s.started()
 }
 
 // verdict is what the controller would signal of app now.
@@ -312,7 +303,7 @@ func TestVerdict_Healthy_IsFollowedWithoutALook(t *testing.T) {
 	const heard = 20 * time.Second
 	s.hears(app, heard)
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
-	require.Zero(t, n.looks)
+	require.Zero(t, n[activities.NameObserve])
 	require.GreaterOrEqual(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy)
 	require.Less(t, s.sinceEviction(), heard+s.settings.Terms.MinHealthy+5*time.Second)
 }
@@ -337,9 +328,9 @@ func TestVerdict_NotAboutWhatStands_IsNotFollowed(t *testing.T) {
 				change(s, f)
 			})
 			require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
-			require.NotZero(t, n.looks)
+			require.NotZero(t, n[activities.NameObserve])
 			require.GreaterOrEqual(t, s.sinceEviction(), 8*time.Minute)
-			require.Equal(t, 1, n.releases, "no release is asked for what nobody has seen")
+			require.Equal(t, 1, n[activities.NameRelease], "no release is asked for what nobody has seen")
 		})
 	}
 }
@@ -376,7 +367,7 @@ func TestVerdict_MembersDecideTheReplicas_MigrationLooksItself(t *testing.T) {
 		}
 	})
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
-	require.NotZero(t, n.looks)
+	require.NotZero(t, n[activities.NameObserve])
 	require.Less(t, s.sinceEviction(), 2*time.Minute)
 }
 
@@ -410,7 +401,7 @@ func TestVerdict_OfOtherTargets_ReleasesNothing(t *testing.T) {
 	const heard = 20 * time.Second
 	s.hears(app, heard, func(f *proof.BindingFact) { f.Verdict.On = []karmada.TargetCluster{{Name: "m6", Replicas: 2}} })
 	s.play()
-	require.NotZero(t, n.looks)
+	require.NotZero(t, n[activities.NameObserve])
 	require.GreaterOrEqual(t, s.sinceEviction(), heard+2*s.settings.Terms.MinHealthy)
 }
 
@@ -430,18 +421,18 @@ func TestVerdict_AfterARefusedRelease_IsNotFollowedBeforeALook(t *testing.T) {
 		})
 	}
 	s.play()
-	require.NotZero(t, n.looks)
+	require.NotZero(t, n[activities.NameObserve])
 	require.GreaterOrEqual(t, s.sinceEviction(), 3*time.Minute)
-	require.LessOrEqual(t, n.releases, 5)
+	require.LessOrEqual(t, n[activities.NameRelease], 5)
 }
 
 // answering is a story of a drain of one plain migration, whose source answers: health has to
 // outlast detection.
-func answering(t *testing.T, leads func(s *story) (time.Time, bool)) (*story, *requests) {
+func answering(t *testing.T, leads func(s *story) (time.Time, bool)) (*story, map[string]int) {
 	s, _ := withApp(t)
 	s.controller = world.Controller{W: s.world, Since: func() (time.Time, bool) { return leads(s) }}
 	s.drains(workflows.DrainOrder{}, 15*time.Minute)
-	return s, s.counting()
+	return s, s.started()
 }
 
 // While the controller watches, nobody looks for as long as health has to hold.
@@ -452,7 +443,7 @@ func TestSourceAnswers_ControllerWatches_NobodyLooks(t *testing.T) {
 	s.play()
 	require.GreaterOrEqual(t, s.sinceEviction(), s.settings.Terms.Detection)
 	require.Less(t, s.sinceEviction(), s.settings.Terms.Detection+20*time.Second)
-	require.Equal(t, requests{looks: 0, releases: 1}, *n)
+	require.Equal(t, []int{0, 1}, []int{n[activities.NameObserve], n[activities.NameRelease]})
 	require.Len(t, s.reports, 2, "placed, and the end: a wait that lasts as long as it should is no news")
 }
 
@@ -479,8 +470,8 @@ func TestSourceAnswers_ControllerChangedHands_HealthBeginsAnew(t *testing.T) {
 			})
 			s.play()
 			require.GreaterOrEqual(t, s.sinceEviction(), 2*s.settings.Terms.Detection)
-			require.NotZero(t, n.looks)
-			require.Equal(t, 2, n.releases)
+			require.NotZero(t, n[activities.NameObserve])
+			require.Equal(t, 2, n[activities.NameRelease])
 		})
 	}
 }
@@ -490,14 +481,14 @@ func TestSourceAnswers_ControllerChangedHands_HealthBeginsAnew(t *testing.T) {
 // Rules: R4.7-51, R4.7-52, R4.7-53.
 func TestPlainMigration_ReportsWhenPlacedAndWhenEnded(t *testing.T) {
 	s, _ := outage(t, 5*time.Minute)
-	looks := s.counting()
+	looks := s.started()
 	require.Equal(t, phase.OutcomeMigrated, s.playApp().Outcome)
 	require.Len(t, s.reports, 2)
 	require.True(t, s.reports[0].Placed)
 	require.Nil(t, s.reports[0].Result)
 	require.Equal(t, phase.MigrationAwaitingHealth, s.reports[0].Phase)
 	require.Equal(t, reason.PendingPurge, s.reports[1].Result.Reason)
-	require.Zero(t, looks.looks, "signals carry verdicts")
+	require.Zero(t, looks[activities.NameObserve], "signals carry verdicts")
 }
 
 // A state that lasts is reported without an end.

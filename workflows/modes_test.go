@@ -69,10 +69,7 @@ func TestObserveCountsFromTheConfirmationAndKeepsThePace(t *testing.T) {
 func TestWhatAnEarlierFailoverHasLeftIsCleanedAwayOnceEnforced(t *testing.T) {
 	s := newStory(t)
 	s.settings.Terms.Mode = rules.ModeObserve
-	s.world.PutTaint("m1", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
-	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
-		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", FailoverID: "terminated"}}
-	})
+	s.leave("not-ready", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Log(""))
 		s.setMode(rules.ModeEnforce)

@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/record"
 	"github.com/lifeboat-failover/lifeboat/tests/fixtures"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
 )
 
 // purging gives a binding a purge mode of its own.
@@ -187,12 +184,7 @@ func TestMigration_MemberKeepsTheOldCopy_NeedsAttentionAndEndsWithAPendingPurge(
 	s.world.DeleteAfter = 40 * time.Minute
 	s.fails("end", karmada.ErrForbidden)
 	s.maintained(30 * time.Minute)
-	works := 0
-	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		if info.ActivityType.Name == activities.NameObserveWork {
-			works++
-		}
-	})
+	begun := s.started()
 	s.at(10*time.Minute, func() {
 		require.Len(t, s.world.Log("release"), 1)
 		st := s.standing(key)
@@ -206,6 +198,6 @@ func TestMigration_MemberKeepsTheOldCopy_NeedsAttentionAndEndsWithAPendingPurge(
 	r := s.play()
 	require.Equal(t, reason.PendingPurge, s.appResult().Reason)
 	require.Contains(t, s.appResult().Message, "after its release")
-	require.Less(t, works, 60, "it looks ever more rarely")
+	require.Less(t, begun[activities.NameObserveWork], 60, "it looks ever more rarely")
 	require.Empty(t, r.PendingPurges, "the failover has seen it go")
 }

@@ -763,15 +763,6 @@ func TestAnOlderAttemptKeepsOneOutcomeOfABindingThatIsReportedTwice(t *testing.T
 	require.Equal(t, map[string]int{string(r.Attempts[0].Results[0].Outcome): 1}, nonZero(r.Attempts[0].Counts))
 }
 
-// Rules: R4.9-37.
-func TestACancelLeavesNoEvacuationTaintBesideAnOperatorsTaint(t *testing.T) {
-	s := newStory(t)
-	s.bind("app", []string{"m1"}, "m1")
-	s.maintained(4 * time.Minute)
-	s.at(2*time.Minute, func() { s.order(workflows.UpdateCancel, "a drill") })
-	s.playTo(phase.FailoverCancelled)
-}
-
 // Rules: R4.9-19.
 func TestALostAnswerStillWaitsForTheSchedulersBeforeTheRestore(t *testing.T) {
 	s, _ := outage(t, addAfter+20*time.Second)

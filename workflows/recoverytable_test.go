@@ -196,12 +196,8 @@ func recoveryTable() map[string]row {
 		},
 		"releasing": {
 			arrange: all(quickRelease, func(s *story, _ karmada.BindingKey) {
-				s.world.Fail = func(op, _ string) error {
-					if op == "release" && s.env.Now().Before(storyBegins.Add(5*time.Minute)) {
-						return karmada.ErrUnreachable
-					}
-					return nil
-				}
+				s.fails("release", karmada.ErrUnreachable)
+				s.at(5*time.Minute, func() { s.world.Fail = nil })
 			}),
 			phase: phase.MigrationReleasing, writes: []string{"evict", "release"},
 			ends: same(migrated, left, map[happening]ending{putsBack: restored, failsAgain: migrated}),

@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -14,8 +13,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -474,8 +471,7 @@ func TestCordonRule_TaintsByItsWindowsWithoutAFailoverOfWorkloads(t *testing.T) 
 	const add, remove = 2 * time.Minute, 5 * time.Minute
 	s, _ := outage(t, 30*time.Minute)
 	s.onlyCordonRule(add, remove)
-	ran := map[string]int{}
-	s.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) { ran[info.ActivityType.Name]++ })
+	ran := s.started()
 	s.at(add-time.Second, func() {
 		require.False(t, s.cordoned())
 		require.Equal(t, phase.FailoverSuspected, s.status().Phase)

@@ -14,7 +14,6 @@ import (
 	"github.com/lifeboat-failover/lifeboat/workflows"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The tests of this file are named after public threads about what counts as a failure,
@@ -377,11 +376,7 @@ func TestRamen1165And2038WhatIsLostIsRebuiltFromKarmada(t *testing.T) {
 	next := s.bind("next", []string{"m1"}, "m1", "m2")
 	moved := s.bind("moved", []string{"m2"}, "m1", "m2")
 	s.held(moved)
-	s.world.ChangeCluster("m1", func(c *karmada.Cluster) {
-		at := metav1.NewTime(storyBegins.Add(-time.Minute))
-		c.Taints = []corev1.Taint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, TimeAdded: &at}}
-		c.Added = []karmada.AddedTaint{{Key: taintKey, Effect: corev1.TaintEffectNoExecute, Rule: "not-ready", FailoverID: "lost"}}
-	})
+	s.leave("not-ready", corev1.Taint{Key: taintKey, Effect: corev1.TaintEffectNoExecute})
 	s.outage(20 * time.Minute)
 	s.at(10*time.Minute, func() {
 		require.Empty(t, s.world.Peek(moved).Tasks, "what had begun is finished")

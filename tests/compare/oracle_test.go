@@ -35,8 +35,6 @@ type record struct {
 	Evacuating []string `json:"evacuating"`
 	// EmptyWorkloads tells that the scheduler ran with --enable-empty-workload-propagation.
 	EmptyWorkloads bool `json:"enableEmptyWorkloadPropagation"`
-	// NotThroughWebhooks tells that Karmada's webhooks refuse such an object.
-	NotThroughWebhooks bool `json:"notThroughWebhooks"`
 	// Karmada is the answer to the eviction, WithReschedule the answer where the
 	// eviction sets rescheduleTriggeredAt, too.
 	Karmada        outcome `json:"karmada"`
@@ -50,18 +48,7 @@ type outcome struct {
 	Why       string              `json:"why"` // where it is not placed
 	Clusters  []api.TargetCluster `json:"clusters"`
 	Scheduled string              `json:"scheduled"` // status of the condition
-	Reason    string              `json:"reason"`
 	Message   string              `json:"message"`
-	Affinity  string              `json:"affinity"` // schedulerObservingAffinityName
-	Groups    []oracleGroup       `json:"groups"`
-}
-
-// oracleGroup is one affinity group as the real scheduler saw it; Available is the room
-// that it estimated, where it asked.
-type oracleGroup struct {
-	Group     string           `json:"group"`
-	Feasible  []string         `json:"feasible"`
-	Available map[string]int64 `json:"available"`
 }
 
 func (o outcome) names() []string {

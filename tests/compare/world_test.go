@@ -52,17 +52,12 @@ func field(b object, name string) []any {
 }
 
 func (q question) input(t require.TestingT) placement.PreCheckInput {
-	decode := func(o object) []byte {
-		raw, err := json.Marshal(o)
-		require.NoError(t, err)
-		return raw
-	}
-	b := k8sadapter.DecodeBinding(decode(q.binding))
+	b := k8sadapter.DecodeBinding([]byte(text(q.binding)))
 	require.Empty(t, b.Malformed)
 	require.Empty(t, b.UnknownFields)
 	in := placement.PreCheckInput{Binding: &b, Failing: q.failing, Evacuating: map[string]bool{}}
 	for _, o := range q.clusters {
-		c := k8sadapter.DecodeCluster(decode(o))
+		c := k8sadapter.DecodeCluster([]byte(text(o)))
 		require.Empty(t, c.Malformed)
 		in.Fleet = append(in.Fleet, c)
 	}

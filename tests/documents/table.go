@@ -182,7 +182,7 @@ var enforced = []Step{
 	run("kubectl get resourcebinding cart-deployment -n shop -o yaml --show-managed-fields", "managedFields"),
 	run("kubectl get cluster member1 -o yaml", "drill"),
 	run("kubectl get clustertaintrules -o yaml", "documents"),
-	run("kubectl get works -n karmada-es-member1", "karmada-es-member1/"),
+	run("kubectl get works -n karmada-es-member1", "(?m)^cart-"),
 	run("kubectl get lease karmada-controller-manager -n karmada-system -o yaml", "holderIdentity"),
 	lab("untaint member1"),
 	look("lifeboat status member1", "Settling"),

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lifeboat-failover/lifeboat/tests/pacelaw"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -133,8 +134,7 @@ func migrated(s *scene) report {
 	s.awaitFailover(from, "evacuated, both have moved", func(e *clusterFailover) bool {
 		// Evacuated is also called what is blocked, as a write is whose answer was lost.
 		return e.Phase == "Evacuated" && !slices.ContainsFunc(s.bindings, func(u *unstructured.Unstructured) bool {
-			o := e.outcome(keyOf(u))
-			return o == nil || o.Outcome != "Migrated"
+			return !e.ended(keyOf(u), "Migrated")
 		})
 	})
 	s.revive(from)
@@ -334,7 +334,8 @@ func (s *scene) vector(r report) vector {
 	for _, name := range s.all() {
 		v.Left = append(v.Left, s.leftOn(name)...)
 	}
-	v.Pace = pacedLaw(written, chaosRate)
+	slices.SortFunc(written, time.Time.Compare)
+	v.Pace = pacelaw.Rate{First: chaosRate}.Broken(written)
 	return v
 }
 
@@ -395,18 +396,4 @@ func (s *scene) uncovered(k string) time.Duration {
 		longest = max(longest, time.Since(bare))
 	}
 	return longest.Truncate(500 * time.Millisecond)
-}
-
-// pacedLaw says which interval had more evictions than the rate allows, empty when none: one, and
-// one second's worth beside what the rate gives.
-func pacedLaw(times []time.Time, rate float64) string {
-	slices.SortFunc(times, time.Time.Compare)
-	for i := range times {
-		for j := i; j < len(times); j++ {
-			if took := times[j].Sub(times[i]); float64(j-i+1) > rate*(took.Seconds()+1)+1 {
-				return fmt.Sprintf("%d evictions within %s", j-i+1, took)
-			}
-		}
-	}
-	return ""
 }

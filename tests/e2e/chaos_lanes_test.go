@@ -169,11 +169,7 @@ func readLines(file string) ([]string, error) {
 // them is a fair sample.
 func (m *matrix) play(cells []cell, more func() bool) {
 	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.hash(), b.hash()) })
-	todo := make(chan cell, len(cells))
-	for _, c := range cells {
-		todo <- c
-	}
-	close(todo)
+	todo := inLine(cells)
 	m.each(func(l *lane) {
 		for c := range todo {
 			if !more() {

@@ -1,18 +1,16 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/lifeboat-failover/lifeboat/tests/documents"
@@ -20,14 +18,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // run types one command of a document and holds how it ends against the table.
@@ -59,18 +49,17 @@ func (d *desk) answer(step documents.Step, until *regexp.Regexp) (string, int) {
 		return "", 0
 	case program == "temporal":
 		return d.temporalCLI(rest)
-	case strings.HasPrefix(line, "kubectl get "):
-		return d.kubectlGet(strings.TrimPrefix(rest, "get "))
-	case strings.HasPrefix(line, "kubectl annotate "):
-		return d.kubectlAnnotate(strings.Fields(line)[2:])
 	case step.Serves:
 		return d.served(line, step, until)
 	case strings.Contains(line, "--reason "):
 		line += " --yes" // as docs/cli.md says for whoever has no terminal
 	}
 	cmd := d.shell(line)
-	if strings.HasPrefix(line, "lifeboat setup") { // which is for who installs
+	switch {
+	case strings.HasPrefix(line, "lifeboat setup"): // which is for who installs
 		cmd.Env = append(slices.Clone(cmd.Env), "KUBECONFIG=setup.kubeconfig")
+	case strings.HasPrefix(line, "kubectl "):
+		cmd.Env = append(slices.Clone(cmd.Env), "KUBECONFIG=host.kubeconfig", "KUBECACHEDIR="+filepath.Join(d.folder, "cache"))
 	}
 	out, err := cmd.CombinedOutput()
 	return string(out), exitCode(d, err)
@@ -105,22 +94,21 @@ func (d *desk) served(line string, step documents.Step, until *regexp.Regexp) (s
 	} else if strings.HasPrefix(line, "lifeboat controller") {
 		cmd.Env = append(cmd.Env, "KUBECONFIG=secrets/controller/kubeconfig")
 	}
-	var out safeBuffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(d, cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	p, err := launch(line, filepath.Join(d.TempDir(), "log"), cmd)
+	require.NoError(d, err)
+	told := func() string { return tail(p.log, 1000) }
 	d.awaitQuietly("$ "+line, func() (bool, string) {
-		if len(ended) > 0 {
+		if p.ended() != nil {
 			return true, ""
 		}
 		if step.Says != "" {
-			return until.MatchString(d.documented(out.String())), out.String()
+			return until.MatchString(d.documented(told())), told()
 		}
-		return ask(d.ctx, http.DefaultClient, "http://"+address+"/readyz") == "", out.String()
+		return ask(d.ctx, http.DefaultClient, "http://"+address+"/readyz") == "", told()
 	})
 	require.NoError(d, ignore(cmd.Process.Signal(syscall.SIGINT), os.ErrProcessDone))
-	return out.String(), exitCode(d, <-ended)
+	<-p.done
+	return told(), exitCode(d, p.end)
 }
 
 func ignore(err, what error) error {
@@ -128,24 +116,6 @@ func ignore(err, what error) error {
 		return nil
 	}
 	return err
-}
-
-// safeBuffer is read while a program writes to it.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // real puts the lab's names for those of the documents.
@@ -198,84 +168,4 @@ func (d *desk) temporalCLI(rest string) (string, int) {
 		return err.Error(), 1
 	}
 	return fmt.Sprint(answer), 0
-}
-
-// kubectlGet asks the API server what kubectl would: that is not everywhere. The resource
-// is found by what the server says that it serves.
-func (d *desk) kubectlGet(rest string) (string, int) {
-	rest, only, _ := strings.Cut(rest, " | grep ")
-	words := strings.Fields(rest)
-	resource, err := d.mapper().ResourceFor(schema.GroupVersionResource{Resource: words[0]})
-	require.NoError(d, err, rest)
-	var in dynamic.ResourceInterface = d.api.Resource(resource)
-	name, options := "", metav1.ListOptions{}
-	for at := 1; at < len(words); at++ {
-		switch words[at] {
-		case "-A", "--show-managed-fields":
-		case "-n":
-			at++
-			in = d.api.Resource(resource).Namespace(words[at])
-		case "-o":
-			at++
-			require.Equal(d, "yaml", words[at])
-		case "--field-selector":
-			at++
-			options.FieldSelector = words[at]
-		default:
-			require.False(d, strings.HasPrefix(words[at], "-"), "not known here: %s", words[at])
-			name = words[at]
-		}
-	}
-	return listed(d.ctx, in, name, only, options)
-}
-
-// kubectlAnnotate sets an annotation as kubectl does.
-func (d *desk) kubectlAnnotate(words []string) (string, int) {
-	require.Len(d, words, 5, "kubectl annotate <resource> <name> -n <namespace> <key>=<value>")
-	resource, err := d.mapper().ResourceFor(schema.GroupVersionResource{Resource: words[0]})
-	require.NoError(d, err)
-	key, value, _ := strings.Cut(words[4], "=")
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}})
-	require.NoError(d, err)
-	_, err = d.api.Resource(resource).Namespace(words[3]).Patch(d.ctx, words[1], types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return err.Error(), 1
-	}
-	return words[1] + " annotated", 0
-}
-
-// mapper knows the resources by what the API server says that it serves.
-func (d *desk) mapper() meta.RESTMapper {
-	config, err := clientcmd.BuildConfigFromFlags("", d.lab.At.Kubeconfig)
-	require.NoError(d, err)
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	require.NoError(d, err)
-	groups, err := restmapper.GetAPIGroupResources(client)
-	require.NoError(d, err)
-	return restmapper.NewDiscoveryRESTMapper(groups)
-}
-
-// listed is an object, or those of which a line of kubectl's would have a word in it.
-func listed(ctx context.Context, in dynamic.ResourceInterface, name, only string, options metav1.ListOptions) (string, int) {
-	if name != "" {
-		u, err := in.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return err.Error(), 1
-		}
-		return fmt.Sprint(u.Object), 0
-	}
-	list, err := in.List(ctx, options)
-	if err != nil {
-		return err.Error(), 1
-	}
-	var names []string
-	for i := range list.Items {
-		if line := keyOf(&list.Items[i]); strings.Contains(line, only) {
-			names = append(names, line)
-		}
-	}
-	if only != "" && len(names) == 0 {
-		return "", 1 // as grep
-	}
-	return strings.Join(names, "\n"), 0
 }

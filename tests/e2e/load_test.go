@@ -246,24 +246,19 @@ func TestSignalsBeyondTheCap(t *testing.T) {
 func (s *scene) flood(id string) (sent int64, refused error) {
 	const senders, bound = 16, 20_000
 	var count atomic.Int64
-	errs := make(chan error, senders)
+	var all errgroup.Group
 	for range senders {
-		go func() {
+		all.Go(func() error {
 			for count.Load() < bound {
 				err := s.temporal.SignalWorkflow(s.ctx, id, "", "bindings-changed", object{"bindings": []any{}})
 				if err != nil {
-					errs <- err
-					return
+					return err
 				}
 				count.Add(1)
 			}
-			errs <- nil
-		}()
+			return nil
+		})
 	}
-	for range senders {
-		if err := <-errs; err != nil {
-			refused = err
-		}
-	}
+	refused = all.Wait()
 	return count.Load(), refused
 }

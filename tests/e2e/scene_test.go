@@ -320,8 +320,7 @@ func (s *scene) phase(cluster, phase string) *clusterFailover {
 // blocked waits until a binding is: for a moment at a time it is due again, to be looked at once more.
 func (s *scene) blocked(cluster, key, reason string) {
 	s.awaitFailover(cluster, key+" is blocked: "+reason, func(e *clusterFailover) bool {
-		q := e.queued(key)
-		return q != nil && q.State == "blocked" && q.Reason == reason
+		return e.waits(key, "blocked", reason)
 	})
 }
 

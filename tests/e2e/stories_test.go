@@ -227,11 +227,11 @@ func (l *ledger) tell(t *testing.T, p programme) {
 	}
 }
 
-// inLine is a queue of stories that takes no more.
-func inLine(all []story) <-chan story {
-	queue := make(chan story, len(all))
-	for _, s := range all {
-		queue <- s
+// inLine is a queue that takes no more.
+func inLine[item any](all []item) <-chan item {
+	queue := make(chan item, len(all))
+	for _, i := range all {
+		queue <- i
 	}
 	close(queue)
 	return queue

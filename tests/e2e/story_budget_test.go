@@ -53,7 +53,6 @@ func eventBudget(s *scene) {
 	s.revive(dead)
 	s.ends(dead, "Recovered")
 	s.order("drain", answers, "--end")
-	s.asked[answers] = true
 	s.ends(answers, "Recovered")
 	s.order("rate", "configured")
 	s.applicationsWithin(answers, to)

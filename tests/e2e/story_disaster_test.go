@@ -39,8 +39,7 @@ func temporalLost(s *scene) {
 	lost := checks["Temporal namespace "+s.lab.At.TemporalNamespace]
 	require.Equal(s, []string{"failed", "it does not exist"}, []string{lost.Result, lost.Found})
 	require.Contains(s, lost.Do, "lifeboat setup")
-	setup := s.lifeboat("setup", s.lab.At.Kubeconfigs["setup"])
-	require.NoError(s, setup.Run(), tail(s.logFile("setup"), 20))
+	s.setUp()
 
 	s.paced("halted", "StateLost")
 	s.awaitFailover(from, "everything that is held is taken over", func(e *clusterFailover) bool {

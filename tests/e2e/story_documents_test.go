@@ -145,9 +145,6 @@ func newDesk(s *scene) *desk {
 	require.NoError(s, os.Symlink(filepath.Join(programs, "lifeboat"), filepath.Join(d.folder, "kubectl-lifeboat")))
 	require.NoError(s, os.Symlink(programs, filepath.Join(d.folder, "bin")))
 	require.NoError(s, os.Symlink(s.lab.At.Dir, filepath.Join(d.folder, ".lab")))
-	// All that kubectl does for a plug-in.
-	shim := "#!/bin/sh\nplugin=kubectl-$1\nshift\nexec \"$plugin\" \"$@\"\n"
-	require.NoError(s, os.WriteFile(filepath.Join(d.folder, "kubectl"), []byte(shim), 0o700)) //nolint:gosec // it is to be run
 	d.env = append(s.environment(), "PATH="+d.folder+":"+programs+":"+os.Getenv("PATH"), "USER=jane", "LIFEBOAT_MODE=enforce")
 	d.env = append(d.env, settingsAsVariables()...)
 	return d

@@ -218,7 +218,6 @@ func neededByAParent(s *scene) {
 	require.Equal(s, []string{to}, s.find(moves).targets())
 	require.Equal(s, old.UID, s.work(moves, from).UID, "it stays for the parent")
 	s.order("drain", from, "--end")
-	s.asked[from] = true
 	s.became(s.ends(from, "Recovered"), map[string]string{moves: "Migrated"})
 	s.leftAlone(stays)
 	require.Equal(s, old.UID, s.work(moves, from).UID)

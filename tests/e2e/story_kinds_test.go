@@ -216,7 +216,6 @@ func serviceOfWhatStays(s *scene) {
 	s.answer("drain", from, "--yes")
 	s.serves(served, serving, from, to)
 	s.order("drain", from, "--end")
-	s.asked[from] = true
 	s.became(s.ends(from, "Recovered"), map[string]string{serving: "Abandoned", served: "Restored"})
 	b := s.find(served)
 	require.Equal(s, []string{from}, b.targets())

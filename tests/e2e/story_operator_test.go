@@ -107,12 +107,6 @@ func (s *scene) keepsBoth(key, from string) {
 	require.Equal(s, "LifeboatNeedsOperator", kept[0].Reason)
 }
 
-// dropTasks removes every eviction task of a binding, as an operator decides.
-func (s *scene) dropTasks(key string) {
-	s.patch(s.named(key), object{"spec": object{"gracefulEvictionTasks": nil}})
-	s.await("let go by hand", func() (bool, string) { return len(s.find(key).Spec.Tasks) == 0, "" })
-}
-
 // taintedByOrder has an operator taint a healthy cluster while nobody watches, and the
 // failover that carries the order killed from outside: a sweep has what is left taken
 // over, and untaint ends it.
@@ -212,7 +206,6 @@ func drained(s *scene) {
 	require.True(s, c.ready(), "it was never anything else")
 
 	s.order("drain", from, "--end")
-	s.asked[from] = true
 	s.became(s.ends(from, "Recovered"), outcomes)
 	require.Error(s, s.lifeboat("drain", s.lab.At.Kubeconfigs["operator"], from, "--end", "--reason", "again", "--yes").Run(), "there is no drain to end")
 }

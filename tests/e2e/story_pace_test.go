@@ -54,12 +54,8 @@ func onePace(s *scene) {
 	times := s.evictedAt(apps)
 	require.Len(s, times, 3*each)
 	require.Empty(s, pacelaw.Rate{First: rate}.Broken(times))
-	var quick time.Duration
-	for i := range before[1:] {
-		quick = max(quick, before[i+1].Sub(before[i]))
-	}
 	s.Logf("%d evictions; before the halt %d in %s, the longest pause %s, at %g/s allowed",
-		len(times), len(before), before[len(before)-1].Sub(before[0]), quick, rate)
+		len(times), len(before), before[len(before)-1].Sub(before[0]), longestPause(before), rate)
 	for _, from := range failing {
 		s.revive(from)
 	}
@@ -140,8 +136,7 @@ func byPriority(s *scene) {
 func halted(keys ...string) func(e *clusterFailover) bool {
 	return func(e *clusterFailover) bool {
 		return !slices.ContainsFunc(keys, func(key string) bool {
-			q := e.queued(key)
-			return q == nil || q.State != "ready" || q.Reason != "Halted"
+			return !e.waits(key, "ready", "Halted")
 		})
 	}
 }

@@ -170,7 +170,10 @@ func undone(s *scene) {
 	restore := s.gate.stopAt(true, func(w write) bool { return w.restores(late, from) })
 	s.revive(from)
 	s.reaches(restore, "it is put back, and the answer is on its way")
-	s.emptiesLate(late)
+	// The scheduler's patch lands that says that nothing fits. It carries no resourceVersion, so what
+	// was written since it was worked out goes with it.
+	s.emptied = late
+	s.patch(s.named(late), object{"spec": object{"clusters": nil}})
 	restore.letGo()
 	s.became(s.ends(from, "Recovered"), map[string]string{moved: "Restored", late: "Restored"})
 
@@ -214,13 +217,6 @@ func (s *scene) rescheduledWith(key, cluster string) {
 	}
 }
 
-// emptiesLate has the scheduler's patch land that says that nothing fits. It carries no
-// resourceVersion, so what was written since it was worked out goes with it.
-func (s *scene) emptiesLate(key string) {
-	s.emptied = key
-	s.patch(s.named(key), object{"spec": object{"clusters": nil}})
-}
-
 // cancelledInTheUI has an operator cancel in Temporal's UI: first one migration, then the failover, and
 // once more after a resume.
 //
@@ -255,7 +251,8 @@ func cancelledInTheUI(s *scene) {
 	r := s.ends(from, "Cancelled")
 	require.Len(s, r.Attempts, 2)
 	require.Equal(s, "Abandoned", r.Attempts[1].Results[0].Outcome)
-	s.dropTasks(placed)
+	s.patch(s.named(placed), object{"spec": object{"gracefulEvictionTasks": nil}})
+	s.await("let go by hand", func() (bool, string) { return len(s.find(placed).Spec.Tasks) == 0, "" })
 }
 
 // swapped loses the new target while the old copy is still held, after the first cluster has recovered.

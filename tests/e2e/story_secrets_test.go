@@ -84,8 +84,7 @@ func (s *scene) behind(v *vault) {
 	s.secure = &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: v.own.Pool()}, DisableKeepAlives: true,
 	}}
-	setup := s.lifeboat("setup", s.lab.At.Kubeconfigs["setup"])
-	require.NoError(s, setup.Run(), tail(s.logFile("setup"), 20))
+	s.setUp()
 	s.Cleanup(func() {
 		require.NoError(s, s.stopProduct())
 		s.env, s.more, s.secure = nil, nil, nil
@@ -99,7 +98,7 @@ func (s *scene) behind(v *vault) {
 func (s *scene) look(namespace string, by converter.DataConverter) {
 	s.temporal.Close()
 	c, err := client.DialContext(context.Background(), client.Options{ // also when the story's own has ended
-		HostPort: s.lab.At.TemporalAddress, Namespace: namespace, Logger: silent{}, DataConverter: by,
+		HostPort: s.lab.At.TemporalAddress, Namespace: namespace, Logger: silent, DataConverter: by,
 	})
 	require.NoError(s, err)
 	s.temporal = temporal{c}

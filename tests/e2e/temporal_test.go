@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 )
 
 // failover is what a ClusterFailover answers when it is asked for its status.
@@ -165,7 +167,7 @@ func migrationID(cluster, key string) string { return "binding-migration/" + clu
 type temporal struct{ client.Client }
 
 func dialTemporal(ctx context.Context, at place) (temporal, error) {
-	c, err := client.DialContext(ctx, client.Options{HostPort: at.TemporalAddress, Namespace: at.TemporalNamespace, Logger: silent{}})
+	c, err := client.DialContext(ctx, client.Options{HostPort: at.TemporalAddress, Namespace: at.TemporalNamespace, Logger: silent})
 	return temporal{c}, err
 }
 
@@ -206,12 +208,7 @@ func query[T any](ctx context.Context, t temporal, id string) (*T, error) {
 }
 
 // silent is a log for the client of the tests, which has nothing to say.
-type silent struct{}
-
-func (silent) Debug(string, ...any) {}
-func (silent) Info(string, ...any)  {}
-func (silent) Warn(string, ...any)  {}
-func (silent) Error(string, ...any) {}
+var silent = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
 // events counts the events of every run of a workflow.
 func (s *scene) events(id string) int64 {

@@ -42,11 +42,7 @@ func silentWatches(over <-chan struct{}) trouble {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush() // whoever asked may be gone
-		select {
-		case <-over:
-		case <-r.Context().Done():
-		}
-		panic(http.ErrAbortHandler)
+		return silentUntil(over)(w, r, nil)
 	}
 }
 

@@ -17,7 +17,6 @@ type wish struct {
 	verb string
 	// putBack: a cancel that wants the former clusters back.
 	putBack bool
-	uid     string
 }
 
 // orderedOne notes an order about one binding.
@@ -27,7 +26,7 @@ func (j *judge) orderedOne(cluster string, key karmada.BindingKey, verb string, 
 		return
 	}
 	of := id(cluster, &b)
-	j.wishes[of] = append(j.wishes[of], wish{at: j.s.now(), verb: verb, putBack: putBack, uid: string(b.UID)})
+	j.wishes[of] = append(j.wishes[of], wish{at: j.s.now(), verb: verb, putBack: putBack})
 }
 
 // leftAlone judges that what an operator has snoozed or paused, by itself, stays where it is for as

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/lifeboat-failover/lifeboat/internal/karmada"
-	"github.com/lifeboat-failover/lifeboat/internal/rules"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -16,7 +15,6 @@ import (
 type Watch struct {
 	Cluster func(old, now *karmada.Cluster)
 	Binding func(old, now *karmada.Binding)
-	Rules   func([]rules.Rule)
 }
 
 // shown is what the watch was told last.

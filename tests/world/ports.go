@@ -101,15 +101,9 @@ func (w *World) Bindings(context.Context, activities.Page) (activities.BindingPa
 	defer w.lock()()
 	w.advance()
 	var out activities.BindingPage
-	for _, b := range w.bindings {
-		out.Bindings = append(out.Bindings, seen(b))
+	for _, key := range w.keys() {
+		out.Bindings = append(out.Bindings, seen(w.bindings[key]))
 	}
-	slices.SortFunc(out.Bindings, func(x, y karmada.Binding) int {
-		if x.Key.String() < y.Key.String() {
-			return -1
-		}
-		return 1
-	})
 	return out, nil
 }
 
