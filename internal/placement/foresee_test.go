@@ -23,7 +23,7 @@ func ofResource(uid types.UID) func(*karmada.Binding) {
 func TestPreCheck_DividesByWebster_AndNamesThoseThatGetReplicas(t *testing.T) {
 	weights := []karmada.StaticWeight{weight(3, "m2"), weight(2, "m3"), weight(1, "m4")}
 	three := fleet(m2(), m3(), m4())
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"every one gets some":                   {binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 14)}, weights...), fleet: three, candidates: "m2 m3 m4"},
 		"the lightest gets none":                {binding: fixtures.Divided([]karmada.TargetCluster{on("m1", 2)}, weights...), fleet: three, candidates: "m2 m3"},
 		"ties go by name":                       {binding: divided(on("m1", 1)), fleet: three, candidates: "m2"},
@@ -37,9 +37,7 @@ func TestPreCheck_DividesByWebster_AndNamesThoseThatGetReplicas(t *testing.T) {
 			binding: divided(on("m1", 1)), fleet: fleet(m2(), m3(notReady)), change: following(15),
 			reason: reason.NoTarget, message: "m3 is not Ready",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-34, R4.6-44.
@@ -47,7 +45,7 @@ func TestPreCheck_FollowsTheReleaseOfKarmada(t *testing.T) {
 	overlap := may(&karmada.ClusterAffinity{FieldSelector: fixtures.Fields("zone", corev1.NodeSelectorOpIn, "e1")})
 	two := fleet(m2(in("east", "e1", ""), in("east", "e2", "")))
 	two[0].Zones = []string{"e1", "e2"}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"one zone in common suffices":    {binding: with(duplicated("m1"), overlap), fleet: two, candidates: "m2"},
 		"before 1.18 all must be listed": {binding: with(duplicated("m1"), overlap), fleet: two, change: following(17), reason: reason.NoTarget},
 		"since 1.18 one suffices":        {binding: with(duplicated("m1"), overlap), fleet: two, change: following(18), candidates: "m2"},
@@ -57,9 +55,7 @@ func TestPreCheck_FollowsTheReleaseOfKarmada(t *testing.T) {
 				b.Placement.ReplicaScheduling.WeightPreference = &karmada.WeightPreference{}
 			}), fleet: fleet(m2(), m3()), reason: reason.SpreadUnsatisfied, message: "spread wants 3",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 	require.Equal(t, karmada.Release(17), karmada.ParseRelease("1.17"))
 	require.Equal(t, karmada.Release(0), karmada.ParseRelease("v2"))
 	require.Equal(t, "1.19", karmada.NewestRelease.String())
@@ -76,15 +72,13 @@ func TestPreCheck_CountsRoomNodeByNode(t *testing.T) {
 		return karmada.NodeModel{Min: quantities("cpu", 4), Count: count}
 	}
 	empty := func(b *karmada.Binding) { b.HasRequirements = true }
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"one node holds 110 pods":              {binding: with(byAvailable(on("m1", 110)), empty), fleet: fleet(m2(models(node(1)))), candidates: "m2"},
 		"and no more":                          {binding: with(byAvailable(on("m1", 111)), empty), fleet: fleet(m2(models(node(1)))), reason: reason.NoCapacity},
 		"without requirements only pods count": {binding: byAvailable(on("m1", 111)), fleet: fleet(m2(models(node(1)))), candidates: "m2"},
 		"a resource that no grade names":       {binding: with(byAvailable(on("m1", 1)), asking("nvidia.com/gpu", 1)), fleet: fleet(m2(models(node(1)))), reason: reason.NoCapacity},
 		"no nodes counted, no room":            {binding: with(byAvailable(on("m1", 1)), asking("cpu", 1)), fleet: fleet(m2(models(node(0)))), reason: reason.NoCapacity},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-38, R4.6-39, R4.6-40, R4.6-41.
@@ -99,7 +93,7 @@ func TestPreCheck_WhatTheEvictionDoesNotDecide_IsBlocked(t *testing.T) {
 			b.Clusters[i].Replicas = 0
 		}
 	}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"a reschedule is pending": {binding: with(duplicated("m1"), triggered), fleet: fleet(m2()), reason: reason.SchedulingPending, message: "rescheduleTriggeredAt"},
 		"one that was answered is not": {
 			binding: with(duplicated("m1"), triggered, func(b *karmada.Binding) { b.Status.LastScheduled = &later }), fleet: fleet(m2()), candidates: "m2",
@@ -123,9 +117,7 @@ func TestPreCheck_WhatTheEvictionDoesNotDecide_IsBlocked(t *testing.T) {
 				b.Components = []karmada.Component{{Name: "main", Replicas: 2, Request: quantities("cpu", 1)}}
 			}), fleet: fleet(m2()), reason: reason.NotSupportedComps, message: "beside spec.replicas",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-43.
@@ -133,12 +125,10 @@ func TestPreCheck_MarginIsTakenFromEveryRoom(t *testing.T) {
 	margin := func(percent int) func(*placement.PreCheckInput) {
 		return func(in *placement.PreCheckInput) { in.Margin = percent }
 	}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"enough beside the margin": {binding: byAvailable(on("m1", 8)), fleet: fleet(m2(room(10))), change: margin(20), candidates: "m2"},
 		"not enough beside it":     {binding: byAvailable(on("m1", 9)), fleet: fleet(m2(room(10))), change: margin(20), reason: reason.NoCapacity, message: "with a margin of 20 %"},
 		"Aggregated, too":          {binding: aggregatedOver(on("m1", 9)), fleet: fleet(m2(room(10))), change: margin(20), reason: reason.NoCapacity},
 		"static weights need none": {binding: divided(on("m1", 9)), fleet: fleet(m2(room(10))), change: margin(20), candidates: "m2"},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }

@@ -16,7 +16,7 @@ import (
 //
 // Rules: R4.6-1.
 func TestKarmada5803NothingIsEvictedWithoutAPlaceToGo(t *testing.T) {
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"by name": {
 			binding: with(duplicated("m1"), may(names("m1"))), fleet: fleet(m2(), m3()),
 			reason: reason.Pinned, message: "the placement allows no cluster but m1",
@@ -29,9 +29,7 @@ func TestKarmada5803NothingIsEvictedWithoutAPlaceToGo(t *testing.T) {
 			binding: with(duplicated("m1"), may(names("m1", "m2"))), fleet: fleet(m2(notReady), m3()),
 			reason: reason.NoTarget, message: "m2 is not Ready",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // A cluster was away for hours; when it was back, the configs pinned to it were deleted.

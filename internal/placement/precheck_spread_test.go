@@ -43,7 +43,7 @@ func spreadOver(constraints ...karmada.SpreadConstraint) func(*karmada.Binding) 
 // Rules: R4.6-10, R4.6-11.
 func TestPreCheckOfSpreadByRegionZoneProviderAndLabel(t *testing.T) {
 	cluster1, east, west := by("cluster", 1, 4), in("east", "e1", "aws"), in("west", "w1", "gcp")
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"two regions remain": {binding: with(duplicated("m1"), twoRegions), fleet: fleet(m2(east), m3(west)), candidates: "m2 m3"},
 		"one region remains": {
 			binding: with(duplicated("m1"), twoRegions), fleet: fleet(m2(east), m3(east)),
@@ -116,9 +116,7 @@ func TestPreCheckOfSpreadByRegionZoneProviderAndLabel(t *testing.T) {
 			binding: with(duplicated("m1"), groups("a", "a: m1 m2", "b: m3 m4"), twoRegions),
 			fleet:   fleet(m2(east), m3(east), m4(west)), candidates: "m3 m4",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-9.
@@ -129,7 +127,7 @@ func TestPreCheckOfAPIsThatAreKnown(t *testing.T) {
 			c.Conditions = append(c.Conditions, karmada.Condition{Type: "CompleteAPIEnablements", Status: status})
 		}
 	}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"Karmada found no API at all": {
 			fleet: fleet(m2(complete(corev1.ConditionFalse))), reason: reason.NoTarget, message: "without API apps/v1/Deployment",
 		},
@@ -143,9 +141,7 @@ func TestPreCheckOfAPIsThatAreKnown(t *testing.T) {
 		"nothing known is a no": {
 			fleet: fleet(m2(func(c *karmada.Cluster) { c.APIEnablements = nil })), reason: reason.NoTarget, message: "without API",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 func aggregatedOver(targets ...karmada.TargetCluster) *karmada.Binding {
@@ -175,7 +171,7 @@ func TestPreCheckOfDivisionsByRoom(t *testing.T) {
 	cpu := func(free int) func(*karmada.Cluster) {
 		return having(quantities("pods", 100, "cpu", free), quantities("pods", 0))
 	}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"another cluster has the room": {
 			binding: aggregatedOver(on("m1", 3), on("m2", 1)), fleet: fleet(m2(room(0)), m3(room(3))), candidates: "m2 m3", message: "outside the present targets (m3)",
 		},
@@ -243,9 +239,7 @@ func TestPreCheckOfDivisionsByRoom(t *testing.T) {
 			binding: with(aggregatedOver(on("m1", 3)), groups("a", "a: m1 m2", "b: m3")), fleet: fleet(m2(room(2)), m3(room(3))),
 			candidates: "m3", message: `in group "b"`,
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-15, R4.6-16, R4.6-20.
@@ -262,7 +256,7 @@ func TestPreCheckOfComponents(t *testing.T) {
 	intoPieces := func(b *karmada.Binding) {
 		b.Placement.ReplicaScheduling = &karmada.ReplicaScheduling{Type: karmada.SchedulingDivided, DivisionPreference: karmada.DivisionAggregated}
 	}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"room for all of them": {binding: with(duplicated("m1"), parts), fleet: fleet(m2(cpu("2500m"))), candidates: "m2", message: "room for its components"},
 		"room for all but one": {binding: with(duplicated("m1"), parts), fleet: fleet(m2(cpu("2400m"))), reason: reason.NoCapacity, message: "no room for its components"},
 		"one of two has the room, both are taken": {
@@ -275,9 +269,7 @@ func TestPreCheckOfComponents(t *testing.T) {
 		"divided, the scheduler must be told to look": {
 			binding: with(duplicated("m1"), parts, intoPieces), fleet: fleet(m2(cpu("9"))), candidates: "m2", reschedule: true,
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-17.
@@ -316,7 +308,7 @@ func TestPreCheckBesideWhatWasPromised(t *testing.T) {
 			in.Reserved.Unplaced = append(in.Reserved.Unplaced, placement.Unplaced{Candidates: candidates, Need: quantities("pods", n)})
 		}
 	}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"a new cluster whose room was promised": {
 			binding: divided(on("m1", 2)), fleet: fleet(m2(room(3))),
 			change: func(in *placement.PreCheckInput) { in.Reserved = promised("m2", 2) }, reason: reason.NoCapacity, message: "beside 2 promised to others",
@@ -341,7 +333,5 @@ func TestPreCheckBesideWhatWasPromised(t *testing.T) {
 			candidates: "m2",
 		},
 		"a duplicated workload asks for no room": {fleet: fleet(m2(room(0))), change: waiting(4, "m2"), candidates: "m2"},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }

@@ -28,6 +28,14 @@ type preCheckCase struct {
 	reschedule bool
 }
 
+type preCheckCases map[string]preCheckCase
+
+func (all preCheckCases) run(t *testing.T) {
+	for name, tc := range all {
+		t.Run(name, tc.run)
+	}
+}
+
 // demandRoom has static weights look at room, too.
 func demandRoom(in *placement.PreCheckInput) { in.RoomForStaticWeights = true }
 
@@ -59,7 +67,7 @@ func (tc preCheckCase) run(t *testing.T) {
 
 // Rules: R4.6-1, R4.6-4, R4.6-5, R4.6-6, R4.6-7, R4.6-9, R4.6-12, R4.6-13, R4.6-18.
 func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"somewhere new to go":              {fleet: fleet(m2(), m3()), candidates: "m2 m3", message: "2 candidates (m2, m3)"},
 		"a non-workload goes the same way": {binding: nonWorkload("m1"), fleet: fleet(m2()), candidates: "m2"},
 		"a non-workload under a divided placement, too": {
@@ -121,9 +129,7 @@ func TestPreCheckOfWhatIsNotDivided(t *testing.T) {
 			binding: with(duplicated("m1"), may(&karmada.ClusterAffinity{LabelSelector: fixtures.MatchLabels(map[string]string{"tier": "gold"})})),
 			fleet:   fleet(m2(), m3(labelled("tier", "gold"))), candidates: "m3",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // The completions of a Job are divided with its replicas, and are immutable: the copy that survives could not follow.
@@ -133,7 +139,7 @@ func TestPreCheck_DividedJob_MovesOnlyWhole(t *testing.T) {
 	job := func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = "batch/v1", "Job" }
 	volcano := func(b *karmada.Binding) { b.Resource.APIVersion, b.Resource.Kind = "batch.volcano.sh/v1alpha1", "Job" }
 	runs := func(c *karmada.Cluster) { c.APIEnablements = []string{"batch/v1/Job", "batch.volcano.sh/v1alpha1/Job"} }
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"beside a survivor": {
 			binding: with(divided(on("m1", 2), on("m2", 1)), job), fleet: fleet(m2(runs), m3(runs)),
 			reason: reason.NotSupportedPlacement, message: "a Job divided over several clusters",
@@ -141,14 +147,12 @@ func TestPreCheck_DividedJob_MovesOnlyWhole(t *testing.T) {
 		"all of it":                            {binding: with(divided(on("m1", 3)), job), fleet: fleet(m2(runs)), candidates: "m2"},
 		"duplicated: every copy keeps its own": {binding: with(duplicated("m1", "m2"), job), fleet: fleet(m2(runs), m3(runs)), candidates: "m2 m3"},
 		"another kind by that name":            {binding: with(divided(on("m1", 2), on("m2", 1)), volcano), fleet: fleet(m2(runs)), candidates: "m2"},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-10.
 func TestPreCheckOfSpread(t *testing.T) {
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"enough clusters for the spread": {binding: with(duplicated("m1", "m2"), spread(2, 2)), fleet: fleet(m2(), m3()), candidates: "m2 m3"},
 		"too few": {
 			binding: with(duplicated("m1", "m2", "m3"), spread(3, 3)), fleet: fleet(m2(), m3()),
@@ -175,15 +179,13 @@ func TestPreCheckOfSpread(t *testing.T) {
 		"static weights ignore the spread, as in Karmada": {
 			binding: with(divided(on("m1", 3)), spread(3, 3)), fleet: fleet(m2()), candidates: "m2",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-2, R4.6-3.
 func TestPreCheckOfAffinityGroups(t *testing.T) {
 	primary, backup := "primary: m1 m2", "backup: m3 m4"
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"within the observed group": {
 			binding: with(duplicated("m1"), groups("primary", primary, backup)), fleet: fleet(m2(), m3()),
 			candidates: "m2", message: `1 candidate (m2) in group "primary"`,
@@ -219,9 +221,7 @@ func TestPreCheckOfAffinityGroups(t *testing.T) {
 		"the present group is preferred to going back": {
 			binding: with(duplicated("m1"), groups("backup", "primary: m2", "backup: m1 m3")), fleet: fleet(m2(), m3()), candidates: "m3",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-14, R4.6-15, R4.6-16, R4.6-17, R4.6-42.
@@ -229,7 +229,7 @@ func TestPreCheckOfDivided(t *testing.T) {
 	oneTwo := func() *karmada.Binding {
 		return with(fixtures.Divided([]karmada.TargetCluster{on("m1", 1), on("m2", 2)}, weight(1, "m1"), weight(2, "m2")), may(names("m1", "m2")))
 	}
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"a cluster outside takes some": {
 			binding: divided(on("m1", 2), on("m2", 2)), fleet: fleet(m2(room(0)), m3(room(4))),
 			candidates: "m2 m3", message: "1 candidate outside the present targets (m3)",
@@ -308,9 +308,7 @@ func TestPreCheckOfDivided(t *testing.T) {
 			binding: with(divided(on("m1", 0)), groups("backup", "primary: m2", "backup: m1 m3")), fleet: fleet(m2(), m3()),
 			candidates: "m2", reschedule: true,
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 // Rules: R4.6-8, R4.7-14.
@@ -320,7 +318,7 @@ func TestPreCheckOfWhatStandsAlready(t *testing.T) {
 	elsewhere.FromCluster = "m2"
 	kept := fixtures.Held("m1", 2)
 	kept.Reason = karmada.TaskReasonNeedsOperator
-	for name, tc := range map[string]preCheckCase{
+	preCheckCases{
 		"it does not use the cluster":                                {binding: duplicated("m2"), fleet: fleet(m2()), reason: reason.NotTargeting, message: "does not use m1"},
 		"Lifeboat's own task is no obstacle":                         {binding: with(duplicated("m1"), fixtures.Task(fixtures.Held("m1", 2))), fleet: fleet(m2()), candidates: "m2"},
 		"another evictor's task is":                                  {binding: with(duplicated("m1"), fixtures.Task(foreign)), fleet: fleet(m2()), reason: reason.ForeignTask, message: "TaintManager"},
@@ -342,9 +340,7 @@ func TestPreCheckOfWhatStandsAlready(t *testing.T) {
 		"the purge mode itself is asked elsewhere": {
 			binding: with(duplicated("m1"), func(b *karmada.Binding) { b.PurgeMode = karmada.PurgeDirectly }), fleet: fleet(m2()), candidates: "m2",
 		},
-	} {
-		t.Run(name, tc.run)
-	}
+	}.run(t)
 }
 
 func TestRefusalsNameAFewAndCountTheRest(t *testing.T) {

@@ -56,19 +56,6 @@ func TestTheQueueHasOneOrderOnly(t *testing.T) {
 	})
 }
 
-func TestSortingForgetsWhereItemsStood(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		items := rapid.SliceOfN(rapid.Custom(drawItem), 0, 20).Draw(t, "items")
-		shuffled := rapid.Permutation(items).Draw(t, "shuffled")
-		items = slices.Clone(items)
-		slices.SortFunc(items, queue.Compare)
-		slices.SortFunc(shuffled, queue.Compare)
-		if !slices.Equal(items, shuffled) {
-			t.Fatalf("%v\n%v", items, shuffled)
-		}
-	})
-}
-
 // Thousands of items are carried from run to run: 1 MB is what there is.
 func TestAnItemIsSmallOnTheWire(t *testing.T) {
 	data := fixtures.Must(json.Marshal(queue.Item{
