@@ -109,8 +109,12 @@ func (w *World) end(key string) {
 	cluster := w.works[key].Cluster
 	delete(w.works, key)
 	for _, b := range w.bindings {
-		if t, at := b.Target(cluster); at >= 0 && workKey(b.Key, cluster) == key && !w.blocks(b) {
+		switch t, at := b.Target(cluster); {
+		case workKey(b.Key, cluster) != key || !b.ServesOn(cluster) || w.blocks(b):
+		case at >= 0:
 			w.start(b, *t)
+		default: // a dependent that a parent brings along
+			w.ensureWork(b, cluster)
 		}
 	}
 }

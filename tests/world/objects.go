@@ -20,7 +20,7 @@ func (w *World) AddCluster(name string) {
 	}
 	w.watchCluster(name)
 	for _, b := range w.bindings { // of that name there was one a moment ago, and the scheduler has not looked since
-		if _, at := b.Target(name); at >= 0 && !w.blocks(b) {
+		if b.ServesOn(name) && !w.blocks(b) {
 			w.ensureWork(b, name)
 		}
 	}
