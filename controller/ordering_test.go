@@ -440,7 +440,7 @@ func TestOrders_ForABinding_ChooseNoneWhileOneDoesNotAnswer(t *testing.T) {
 			fixtures.ContainsAll(t, out, append(c.says, "; say which with --cluster")...)
 			require.Empty(t, o.update)
 
-			out = o.tell(t, process.ExitOK, c.verb, "shop/cart-deployment", "--cluster", "member1", "--reason", "x", "--yes")
+			o.tell(t, process.ExitOK, c.verb, "shop/cart-deployment", "--cluster", "member1", "--reason", "x", "--yes")
 			require.Equal(t, failover1, o.id)
 		})
 	}
@@ -485,7 +485,7 @@ func TestOrders_KarmadaAway_NameTheFailoversThatAreKnown(t *testing.T) {
 			"; say which with --cluster (shop/cart-deployment is concerned by member1)")
 		require.Empty(t, o.update, verb)
 
-		out = execute(t, fakeApp(o, nil), process.ExitOK, verb, "shop/cart-deployment", "--cluster", "member1", "--reason", "x", "--yes")
+		execute(t, fakeApp(o, nil), process.ExitOK, verb, "shop/cart-deployment", "--cluster", "member1", "--reason", "x", "--yes")
 		require.Equal(t, failover1, o.id)
 	}
 }
@@ -598,9 +598,9 @@ func TestAdopt_NoOrphans_SignalsNoFailover(t *testing.T) {
 	}
 	out := server.run(t, fleet{}, process.ExitNotFound, "adopt", "membr1", "--reason", "x")
 	require.Contains(t, out, "no such cluster: membr1; did you mean member1")
-	out = server.run(t, orphaned{clusters: []string{"deleted"}}, process.ExitOK, "adopt", "deleted", "--reason", "x", "--yes")
+	server.run(t, orphaned{clusters: []string{"deleted"}}, process.ExitOK, "adopt", "deleted", "--reason", "x", "--yes")
 	require.Equal(t, "deleted", server.adopts[0].Cluster)
 	server.adopts = nil
-	out = server.run(t, fleet{}, process.ExitUsage, "adopt", "fleet", "--reason", "x")
+	server.run(t, fleet{}, process.ExitUsage, "adopt", "fleet", "--reason", "x")
 	require.Empty(t, server.adopts)
 }
