@@ -15,8 +15,8 @@ import (
 )
 
 // budget bounds the events in Temporal's histories of one plain migration, as means: those over 300
-// (47, 51, 14 and 2), and what few bindings on a busy machine take beside: there the failover hears most reports in a
-// workflow task each. A machine that answers late makes some migrations write or look twice: those are not plain.
+// (47, 51, 14 and 2), and what few bindings take beside. A machine that answers late makes some migrations write or look
+// twice: those are not plain.
 type budget struct{ own, tasks, failover, pacer float64 }
 
 const (
@@ -43,12 +43,12 @@ func eventBudget(s *scene) {
 	s.kill(dead)
 	s.phase(dead, "Evacuated")
 	s.allReleased(gone, dead)
-	s.within("dead source", dead, pacer, budget{own: 49, tasks: 9, failover: 14, pacer: 8})
+	s.within("dead source", dead, pacer, budget{own: 49, tasks: 9, failover: 10, pacer: 8})
 
 	pacer = s.events(pacerID)
 	s.answer("drain", answers, "--yes", "--wait", "--timeout", "15m", "-o", "json")
 	s.allReleased(drained, answers)
-	s.within("source answers", answers, pacer, budget{own: 53, tasks: 9, failover: 14, pacer: 8})
+	s.within("source answers", answers, pacer, budget{own: 53, tasks: 9, failover: 10, pacer: 8})
 
 	s.revive(dead)
 	s.ends(dead, "Recovered")
@@ -139,8 +139,8 @@ func (s *scene) within(what, from string, pacer int64, most budget) {
 	}
 	require.LessOrEqual(s, is.own, most.own, what)
 	require.LessOrEqual(s, is.tasks, most.tasks, what)
-	if plain < moved || moved < len(all) {
-		return // whatever a busy machine does twice, a permit that passed included, costs failover and pacer more as well
+	if plain < moved {
+		return // whatever a busy machine does twice costs failover and pacer more as well
 	}
 	require.LessOrEqual(s, is.failover, most.failover, what)
 	require.LessOrEqual(s, is.pacer, most.pacer, what)

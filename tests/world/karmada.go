@@ -103,8 +103,8 @@ func (w *World) purge(cluster string) {
 	}
 }
 
-// end takes away a Work whose copy is deleted. Where the binding has come back to that cluster meanwhile, Karmada makes
-// it anew.
+// end takes away a Work whose copy is deleted. Where the binding serves on that cluster again by then, Karmada creates
+// another one.
 func (w *World) end(key string) {
 	cluster := w.works[key].Cluster
 	delete(w.works, key)
